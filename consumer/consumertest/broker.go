@@ -1,0 +1,58 @@
+package consumertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Broker is an embedded Kafka broker: one process, no Docker, no disk. It
+// speaks the real protocol on loopback, transactions and both group protocols
+// included, and is what Holdfast's own tests and example run on.
+//
+// It is one goroutine in this process: it shows no disks, no replicas and no
+// real timings. Safe for concurrent use.
+type Broker struct {
+	cluster *kfake.Cluster
+}
+
+// Topic is a topic that an embedded broker starts with.
+type Topic struct {
+	Name       string
+	Partitions int
+}
+
+// NewBroker starts an embedded broker with these topics. Close stops it.
+func NewBroker(topics ...Topic) (*Broker, error) {
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.DefaultNumPartitions(1),
+	}
+	for _, topic := range topics {
+		opts = append(opts, kfake.SeedTopics(int32(topic.Partitions), topic.Name))
+	}
+	cluster, err := kfake.NewCluster(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("start embedded broker: %w", err)
+	}
+	return &Broker{cluster: cluster}, nil
+}
+
+// StartBroker starts an embedded broker for a test and stops it with the test.
+func StartBroker(tb testing.TB, topics ...Topic) *Broker {
+	tb.Helper()
+	broker, err := NewBroker(topics...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(broker.Close)
+	return broker
+}
+
+// Addr returns the broker's address for Config.Brokers.
+func (b *Broker) Addr() string { return strings.Join(b.cluster.ListenAddrs(), ",") }
+
+// Close stops the broker. What it held is gone.
+func (b *Broker) Close() { b.cluster.Close() }
