@@ -1,0 +1,202 @@
+package core
+
+import (
+	"time"
+
+	"github.com/holdfast-kafka/holdfast/retry"
+)
+
+// Instant is a time on the shell's monotonic clock, in nanoseconds. Zero is
+// the start of the runtime, so negative values are before it.
+type Instant int64
+
+// Never is later than every instant.
+const Never Instant = 1<<63 - 1
+
+// Add returns the instant d later.
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
+
+// Sub returns the time from earlier to i.
+func (i Instant) Sub(earlier Instant) time.Duration { return time.Duration(i - earlier) }
+
+// Mark says whether a record may be handled at all.
+type Mark uint8
+
+// Marks.
+const (
+	Plain Mark = iota
+	// Passed: a replay meant for another group; done without an attempt.
+	Passed
+	// Foreign: a lane record that is not ours. Neither handled nor
+	// committed; its partition waits at gate foreign.
+	Foreign
+)
+
+// Rec is the core's view of one record. The shell fills in the exported
+// fields before [Arrived]; from then on the record belongs to the core, or,
+// between Dispatch and Finished, to a worker, which sets Result.
+type Rec struct {
+	Part        *Part
+	Payload     any // the shell's own record
+	Key         []byte
+	Offset      int64
+	LeaderEpoch int32
+	Size        int // bytes that count against the limits
+
+	// Attempts is how many failed attempts were charged before this one.
+	Attempts int
+	// Failed and FirstFailure tell when the first attempt failed, if one did.
+	Failed       bool
+	FirstFailure Instant
+	// Due is the instant before which the record must not be handled.
+	Due Instant
+	// Rest is what is missing of the true due after Due: the record then
+	// moves on to another lane instead of being handled.
+	Rest time.Duration
+	Mark Mark
+
+	Result Result
+
+	next    *Rec
+	unit    *unit
+	seq     uint64
+	gen     uint32
+	probing []*breakerState
+	publish Publish
+}
+
+// Outcome is what became of an attempt, as the worker saw it.
+type Outcome uint8
+
+// Outcomes a worker reports.
+const (
+	// OutcomeDone: the handler returned nil.
+	OutcomeDone Outcome = iota
+	// OutcomeFailed: the attempt is charged; Result.Verdict says how it failed.
+	OutcomeFailed
+	// OutcomeHold: not now, uncharged: Result.Breaker or Result.Verdict.After
+	// say until when.
+	OutcomeHold
+	// OutcomeDrop: the user's policy said drop.
+	OutcomeDrop
+	// OutcomeAbandoned: cut off by us (revoked, stopped); nothing is known
+	// and nothing is charged.
+	OutcomeAbandoned
+)
+
+// NoBreaker is the breaker number of a hold without a breaker.
+const NoBreaker = -1
+
+// Result is how an attempt ended.
+type Result struct {
+	Outcome     Outcome
+	Verdict     retry.Verdict
+	Disposition retry.Disposition // why it would be dead: panic, timeout, decode; "" for the class's own
+	Breaker     int               // with OutcomeHold: the breaker that refused, or NoBreaker
+}
+
+// MaxRun is the most records handed over at once. A hand-off between
+// goroutines costs as much as a poll, so records travel in runs.
+const MaxRun = 64
+
+// Run is a series of records for one worker, handled one after another.
+type Run struct {
+	Part *Part
+	Recs []*Rec
+	// StopOnFailure: a failed attempt ends the run, since its record keeps
+	// its place. A hold always ends it.
+	StopOnFailure bool
+
+	// Set by the worker.
+	Attempted int           // the first this many have a Result, the others were not begun
+	Elapsed   time.Duration // of the attempts
+
+	buf [MaxRun]*Rec
+}
+
+// recQueue is a first-in first-out list of records, linked through them.
+type recQueue struct {
+	head, tail *Rec
+	n          int
+}
+
+func (q *recQueue) push(r *Rec) {
+	r.next = nil
+	if q.tail == nil {
+		q.head = r
+	} else {
+		q.tail.next = r
+	}
+	q.tail = r
+	q.n++
+}
+
+func (q *recQueue) pushFront(r *Rec) {
+	r.next = q.head
+	q.head = r
+	if q.tail == nil {
+		q.tail = r
+	}
+	q.n++
+}
+
+func (q *recQueue) pop() *Rec {
+	r := q.head
+	if r == nil {
+		return nil
+	}
+	q.head = r.next
+	if q.head == nil {
+		q.tail = nil
+	}
+	r.next = nil
+	q.n--
+	return r
+}
+
+// dueHeap holds waiting records, the one due first on top.
+type dueHeap []*Rec
+
+func (h dueHeap) less(i, j int) bool {
+	if h[i].Due != h[j].Due {
+		return h[i].Due < h[j].Due
+	}
+	return h[i].Offset < h[j].Offset
+}
+
+func (h *dueHeap) push(r *Rec) {
+	*h = append(*h, r)
+	s := *h
+	i := len(s) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !s.less(i, up) {
+			break
+		}
+		s[i], s[up] = s[up], s[i]
+		i = up
+	}
+}
+
+func (h *dueHeap) pop() *Rec {
+	s := *h
+	top := s[0]
+	last := len(s) - 1
+	s[0], s[last] = s[last], nil
+	*h = s[:last]
+	s = *h
+	for i := 0; ; {
+		low := 2*i + 1
+		if low >= last {
+			return top
+		}
+		if right := low + 1; right < last && s.less(right, low) {
+			low = right
+		}
+		if !s.less(low, i) {
+			return top
+		}
+		s[i], s[low] = s[low], s[i]
+		i = low
+	}
+}
