@@ -37,14 +37,14 @@ const (
 	MaxTime int64 = 253402300799999
 )
 
-// Kind says which copy of a record a stamp belongs to.
-type Kind uint8
+// StampKind says which copy of a record a stamp belongs to.
+type StampKind uint8
 
 // The kinds of copy. The zero Kind is none: a record without our headers.
 const (
-	KindLane Kind = iota + 1
-	KindDeadLetter
-	KindReplay
+	StampLane StampKind = iota + 1
+	StampDeadLetter
+	StampReplay
 )
 
 // Stamp is everything our headers say about one copy of a record.
@@ -59,7 +59,7 @@ type Stamp struct {
 	// Disposition and Fingerprint are on dead letters only.
 	Disposition Disposition
 	Fingerprint string
-	Kind        Kind
+	Kind        StampKind
 	Meta        Meta
 }
 

@@ -83,11 +83,11 @@ func (s *Stamp) singles(value func(slot) ([]byte, bool)) (p Problems) {
 	switch _, packed := value(slotPacked); {
 	case !packed:
 	case dead || marked:
-		s.Kind = KindDeadLetter
+		s.Kind = StampDeadLetter
 	case due:
-		s.Kind = KindLane
+		s.Kind = StampLane
 	default:
-		s.Kind = KindReplay
+		s.Kind = StampReplay
 	}
 	return p
 }

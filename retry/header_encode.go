@@ -20,7 +20,7 @@ func Encode(user []Header, s Stamp) []Header {
 	}
 	buf = strconv.AppendInt(buf, int64(max(s.Count, 0)), 10)
 	add(HeaderCount, 0)
-	if s.Kind != KindDeadLetter && s.Kind != KindReplay {
+	if s.Kind != StampDeadLetter && s.Kind != StampReplay {
 		from := len(buf)
 		buf = strconv.AppendInt(buf, max(s.Due, 0), 10)
 		add(HeaderDue, from)
@@ -28,7 +28,7 @@ func Encode(user []Header, s Stamp) []Header {
 	from := len(buf)
 	buf = s.Meta.appendOriginID(buf)
 	add(HeaderOrigin, from)
-	if s.Kind == KindDeadLetter {
+	if s.Kind == StampDeadLetter {
 		from = len(buf)
 		buf = append(buf, clip(string(s.Disposition), maxWord)...)
 		add(HeaderDisposition, from)

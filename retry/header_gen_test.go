@@ -32,7 +32,7 @@ func genStamp() *rapid.Generator[Stamp] {
 		count, at := rapid.IntRange(0, MaxCount), rapid.Int64Range(0, MaxTime)
 		s := Stamp{
 			Count: count.Draw(t, "count"),
-			Kind:  rapid.SampledFrom([]Kind{KindLane, KindDeadLetter, KindReplay}).Draw(t, "kind"),
+			Kind:  rapid.SampledFrom([]StampKind{StampLane, StampDeadLetter, StampReplay}).Draw(t, "kind"),
 			Meta: Meta{
 				Group: "g" + genText(200).Draw(t, "group"), Cluster: genText(maxCluster).Draw(t, "cluster"),
 				Origin: Origin{
@@ -50,12 +50,12 @@ func genStamp() *rapid.Generator[Stamp] {
 			return Failure{At: at.Draw(t, "at"), Class: genText(maxWord).Draw(t, "class"), Text: genText(60).Draw(t, "text")}
 		}), 0, 3).Draw(t, "attempts")
 		switch s.Kind {
-		case KindLane:
+		case StampLane:
 			s.Due = at.Draw(t, "due")
-		case KindDeadLetter:
+		case StampDeadLetter:
 			s.Disposition = Disposition(genText(maxWord).Draw(t, "disposition"))
 			s.Fingerprint = genText(maxWord).Draw(t, "fingerprint")
-		case KindReplay:
+		case StampReplay:
 			s.Meta.Replay = &Replay{Of: genText(maxOf).Draw(t, "of"), Count: count.Draw(t, "replays"), Run: genText(maxWord).Draw(t, "run")}
 			if rapid.Bool().Draw(t, "has target") {
 				s.Meta.Replay.Target = &Target{Cluster: genText(maxCluster).Draw(t, "tc"), Topic: genText(200).Draw(t, "tt"), Group: genText(200).Draw(t, "tg")}
@@ -112,7 +112,7 @@ func BenchmarkEncodeLane(b *testing.B) {
 
 func BenchmarkEncodeDeadLetter(b *testing.B) {
 	user, s := exampleUser(), exampleStamp()
-	s.Kind, s.Disposition, s.Fingerprint = KindDeadLetter, DispositionExhausted, "v1:0123456789abcdef"
+	s.Kind, s.Disposition, s.Fingerprint = StampDeadLetter, DispositionExhausted, "v1:0123456789abcdef"
 	s.Meta.Stack = strings.Repeat("github.com/example/billing.charge(0xc000123456)\n\t/src/billing/charge.go:42 +0x1f\n", 20)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -17,7 +17,7 @@ var cmpStamp = cmp.Options{cmp.AllowUnexported(Meta{}), cmpopts.EquateEmpty()}
 
 func exampleStamp() Stamp {
 	return Stamp{
-		Count: 3, Due: 1790000010000, Kind: KindLane,
+		Count: 3, Due: 1790000010000, Kind: StampLane,
 		Meta: Meta{
 			Group: "billing", Cluster: "MkU3OEVBNTcwNTJENDM2Qg",
 			Origin: Origin{
@@ -51,10 +51,10 @@ func withID(s Stamp) Stamp {
 
 func TestHeadersOfEachKind(t *testing.T) {
 	t.Parallel()
-	tests := map[Kind][]string{
-		KindLane:       {HeaderCount, HeaderDue, HeaderOrigin, HeaderPacked},
-		KindDeadLetter: {HeaderCount, HeaderOrigin, HeaderDisposition, HeaderFingerprint, HeaderPacked},
-		KindReplay:     {HeaderCount, HeaderOrigin, HeaderPacked},
+	tests := map[StampKind][]string{
+		StampLane:       {HeaderCount, HeaderDue, HeaderOrigin, HeaderPacked},
+		StampDeadLetter: {HeaderCount, HeaderOrigin, HeaderDisposition, HeaderFingerprint, HeaderPacked},
+		StampReplay:     {HeaderCount, HeaderOrigin, HeaderPacked},
 	}
 	for kind, want := range tests {
 		s := exampleStamp()
@@ -364,5 +364,22 @@ func TestDecodeOfAPlainRecordDoesNotAllocate(t *testing.T) {
 	headers := exampleUser()
 	if n := testing.AllocsPerRun(100, func() { Decode(headers) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+func TestPlainPrefixAgreesWithTheTable(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		for at := range 20 {
+			raw := bytes.Repeat([]byte("a"), 20)
+			raw[at] = byte(c)
+			want := 20
+			if !plain[c] {
+				want = at
+			}
+			if got := plainPrefix(string(raw)); got != want {
+				t.Fatalf("byte %#x at %d: %d, want %d", c, at, got, want)
+			}
+		}
 	}
 }

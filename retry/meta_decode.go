@@ -16,11 +16,21 @@ func (s *Stamp) unpack(raw []byte) Problems {
 	if len(raw) > maxReadable || !utf8.Valid(raw) || !json.Valid(raw) {
 		return ProblemPacked
 	}
-	version := int64(-1)
-	read := reader{}
-	ok := eachField(raw, func(name string, value, _ []byte) {
-		if name == "v" {
+	var (
+		version, count int64
+		meta           Meta
+		read           reader
+	)
+	ok := eachField(raw, func(name, value, field []byte) {
+		switch string(name) {
+		case "v":
 			version = read.number(value, 0, MaxCount)
+		case "count":
+			count = read.number(value, 0, MaxCount)
+		default:
+			if !meta.set(&read, name, value) {
+				meta.unknown = append(meta.unknown, append([]byte(nil), field...))
+			}
 		}
 	})
 	switch {
@@ -29,24 +39,13 @@ func (s *Stamp) unpack(raw []byte) Problems {
 	case version != 1:
 		return ProblemVersion
 	}
-	read = reader{}
-	eachField(raw, func(name string, value, field []byte) {
-		switch name {
-		case "v":
-		case "count":
-			s.Count = int(read.number(value, 0, MaxCount))
-		default:
-			if !s.Meta.set(&read, name, value) {
-				s.Meta.unknown = append(s.Meta.unknown, append([]byte(nil), field...))
-			}
-		}
-	})
+	s.Count, s.Meta = int(count), meta
 	return read.problems
 }
 
 // set stores one top-level field and reports whether it is known.
-func (m *Meta) set(read *reader, name string, value []byte) bool {
-	switch name {
+func (m *Meta) set(read *reader, name, value []byte) bool {
+	switch string(name) {
 	case "group":
 		m.Group = read.text(value)
 	case "cluster":
@@ -109,16 +108,16 @@ func (r *reader) text(value []byte) string {
 	return s
 }
 
-func (r *reader) object(value []byte, each func(name string, value []byte)) {
-	if !eachField(value, func(name string, value, _ []byte) { each(name, value) }) {
+func (r *reader) object(value []byte, each func(name, value []byte)) {
+	if !eachField(value, func(name, value, _ []byte) { each(name, value) }) {
 		r.problems |= ProblemField
 	}
 }
 
 func (r *reader) origin(value []byte) Origin {
 	o := Origin{LeaderEpoch: -1}
-	r.object(value, func(name string, value []byte) {
-		switch name {
+	r.object(value, func(name, value []byte) {
+		switch string(name) {
 		case "topic":
 			o.Topic = r.text(value)
 		case "partition":
@@ -138,8 +137,8 @@ func (r *reader) origin(value []byte) Origin {
 
 func (r *reader) replay(value []byte) *Replay {
 	replay := &Replay{}
-	r.object(value, func(name string, value []byte) {
-		switch name {
+	r.object(value, func(name, value []byte) {
+		switch string(name) {
 		case "of":
 			replay.Of = r.text(value)
 		case "count":
@@ -155,8 +154,8 @@ func (r *reader) replay(value []byte) *Replay {
 
 func (r *reader) target(value []byte) *Target {
 	target := &Target{}
-	r.object(value, func(name string, value []byte) {
-		switch name {
+	r.object(value, func(name, value []byte) {
+		switch string(name) {
 		case "cluster":
 			target.Cluster = r.text(value)
 		case "topic":
@@ -176,8 +175,8 @@ func (r *reader) attempts(value []byte) []Failure {
 			return
 		}
 		var f Failure
-		r.object(value, func(name string, value []byte) {
-			switch name {
+		r.object(value, func(name, value []byte) {
+			switch string(name) {
 			case "at":
 				f.At = r.number(value, 0, MaxTime)
 			case "class":

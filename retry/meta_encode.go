@@ -155,9 +155,7 @@ func appendEscaped(dst []byte, s string, limit int) []byte {
 	end := len(dst) + limit
 	for i := 0; i < len(s); {
 		from := i
-		for i < len(s) && plain[s[i]] {
-			i++
-		}
+		i += plainPrefix(s[i:])
 		if i > from {
 			fits := min(i-from, end-len(dst))
 			dst = append(dst, s[from:from+fits]...)
@@ -205,7 +203,7 @@ var plain = func() (table [256]bool) {
 // clip returns s as a reader finds it after it was packed with this limit:
 // valid UTF-8 and cut. What needs no change is returned without a copy.
 func clip(s string, limit int) string {
-	if len(s) <= limit && isPlain(s) {
+	if len(s) <= limit && plainPrefix(s) == len(s) {
 		return s
 	}
 	used := 0
@@ -228,11 +226,25 @@ func clip(s string, limit int) string {
 	return string(out)
 }
 
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if !plain[s[i]] {
-			return false
+// plainPrefix returns how many bytes at the start of s are plain. It looks at
+// eight at a time, because nearly all are.
+func plainPrefix(s string) int {
+	const (
+		ones = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		control := w - ones*' ' // borrows into the high bit below a space
+		if (w|control|(quote-ones)|(slash-ones))&high != 0 {
+			break
 		}
 	}
-	return true
+	for i < len(s) && plain[s[i]] {
+		i++
+	}
+	return i
 }

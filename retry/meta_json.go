@@ -11,14 +11,18 @@ import (
 
 // eachField calls visit with the name, the value and the whole text of each
 // field of an object, and reports whether raw is an object.
-func eachField(raw []byte, visit func(name string, value, field []byte)) bool {
+func eachField(raw []byte, visit func(name, value, field []byte)) bool {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
 		return false
 	}
 	for rest := skipSpace(raw[1:]); rest[0] != '}'; {
 		quoted := rest[:stringEnd(rest)]
-		name, _ := unquote(quoted)
+		name := quoted[1 : len(quoted)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			text, _ := unquote(quoted)
+			name = []byte(text)
+		}
 		after := skipSpace(skipSpace(rest[len(quoted):])[1:]) // behind the colon
 		value := after[:valueEnd(after)]
 		visit(name, value, rest[:len(rest)-len(after)+len(value)])
@@ -56,6 +60,10 @@ func skipSpace(raw []byte) []byte {
 
 // stringEnd returns the length of the string literal that raw begins with.
 func stringEnd(raw []byte) int {
+	end := 1 + bytes.IndexByte(raw[1:], '"')
+	if bytes.IndexByte(raw[1:end], '\\') < 0 {
+		return end + 1
+	}
 	for i := 1; ; i++ {
 		switch raw[i] {
 		case '\\':
