@@ -59,7 +59,7 @@ type Message struct {
 	Partition     int32 // to write: the exact target partition
 	LeaderEpoch   int32
 	Offset        int64
-	Timestamp     int64 // Unix milliseconds; to write: zero means now
+	Timestamp     int64 // Unix milliseconds; to write: zero means now; read: zero when its type is none
 	TimestampType TimestampType
 	Key           []byte
 	Value         []byte
@@ -116,7 +116,7 @@ type Consumer interface {
 	Poll(timeout time.Duration, into *Message) (EventKind, error)
 	// Assign takes partitions, incrementally where the group protocol is
 	// incremental. Outside a callback it starts reading at the given
-	// offsets without a group.
+	// offsets without a group. Leader epochs are not looked at.
 	Assign(parts []Offset) error
 	// Unassign gives partitions up, incrementally where the group protocol
 	// is incremental, otherwise all of them.
@@ -128,7 +128,9 @@ type Consumer interface {
 	// Seek sets the next position of an assigned partition.
 	Seek(to Offset) error
 	// Store sets the position that the next Commit commits, overwriting the
-	// last one, and sets Err on each entry that was refused.
+	// last one, and sets Err on each entry that was refused, or to nil. It
+	// returns the first refusal; the other entries count all the same. The
+	// leader epoch is stored too, zero included: NoLeaderEpoch when unknown.
 	Store(offsets []Offset) error
 	// Commit commits the stored positions and waits for the answer, for as
 	// long as the coordinator needs. Nothing to commit is no error.
@@ -136,11 +138,14 @@ type Consumer interface {
 	// Committed asks the group for its positions.
 	Committed(parts []TopicPartition, timeout time.Duration) ([]Offset, error)
 	// Watermarks returns the last known low and high offsets, without
-	// asking the broker.
+	// asking the broker; -1 for one that is not known yet. The low one is
+	// known only where statistics are on.
 	Watermarks(part TopicPartition) (low, high int64, err error)
 	// Close leaves the group. The rebalance callback runs inside it. It
 	// must not be called while a Commit is outstanding nor after a fatal
-	// error: it would not return.
+	// error: it would not return. Of a fatal error that Poll has told it
+	// knows, and returns an *Error with code State, the client unfreed.
+	// Poll after Close, or inside a callback, is a Failure with code State.
 	Close() error
 }
 
@@ -186,7 +191,8 @@ type Transactor interface {
 type ProducerConfig struct {
 	Config Config
 	// OnReports is called with the reports of produced messages, several at
-	// a time, on one goroutine of the producer. It must not block.
+	// a time, on one goroutine of the producer. It must not block, and may
+	// keep the slice.
 	OnReports func([]Report)
 	// OnError is called with errors that concern no message.
 	OnError func(*Error)
