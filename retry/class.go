@@ -70,6 +70,10 @@ func (m *mark) Error() string { return m.err.Error() }
 
 func (m *mark) Unwrap() error { return m.err }
 
+// Poison tells those who do not know this package, as a circuit breaker does
+// not, that the failure is the record's own.
+func (m *mark) Poison() bool { return m.verdict.Class == ClassPoison }
+
 func marked(err error, class Class, after time.Duration) error {
 	if err == nil {
 		return nil

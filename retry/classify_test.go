@@ -167,6 +167,17 @@ func TestMarksChangeNeitherTextNorChain(t *testing.T) {
 	}
 }
 
+func TestPoisonIsKnownWithoutThisPackage(t *testing.T) {
+	t.Parallel()
+	a := errors.New("a")
+	for _, err := range []error{retry.Poison(a), retry.Transient(a), retry.Drop(a), retry.Hold(a, 1)} {
+		x, ok := err.(interface{ Poison() bool }) //nolint:errorlint // the mark itself
+		if want := retry.Classify(t.Context(), nil, err) == poison; !ok || x.Poison() != want {
+			t.Errorf("%T says poison: %v, want %v", err, ok && x.Poison(), want)
+		}
+	}
+}
+
 func TestOwnClassifier(t *testing.T) {
 	t.Parallel()
 	a, b := errors.New("a"), errors.New("b")
