@@ -19,11 +19,12 @@ func (c *Core) settle(p *Part) {
 	if p != nil && p.status == partOwned {
 		c.weighPause(p)
 		c.wake(p)
+		c.armCommit(c.clients[p.Client], p)
 	}
 }
 
 func (c *Core) arrive(p *Part, r *Rec) {
-	if p.status != partOwned {
+	if p.status != partOwned || c.stop.phase != running {
 		return // dropped: never admitted, never committed
 	}
 	if p.seen && r.Offset <= p.last {

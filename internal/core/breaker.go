@@ -69,12 +69,13 @@ func (c *Core) dependsOn(route int, b *breakerState) bool {
 }
 
 // learn notes that a route depends on a breaker it did not declare.
-func (c *Core) learn(p *Part, id int) {
+func (c *Core) learn(p *Part, id int) *breakerState {
 	b := c.breaker(id)
 	if !c.dependsOn(p.Route, b) {
 		route := c.routes[p.Route]
 		route.breakers = append(route.breakers, b)
 	}
+	return b
 }
 
 // returnTickets frees the probes of a record that is back, whether it called

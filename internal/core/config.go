@@ -20,10 +20,7 @@ type Config struct {
 	StopTimeout  time.Duration
 	// MaxUncommitted bounds the records past the oldest unfinished one.
 	MaxUncommitted int
-	// PartRecords and PartBytes are the high mark of one partition's buffer.
-	PartRecords int
-	PartBytes   int
-	Seed        uint64 // of the jitter
+	Seed           uint64 // of the jitter
 }
 
 // Route is how the records of some topics are treated.
@@ -38,6 +35,8 @@ type Route struct {
 
 // Client is one Kafka client of the runtime.
 type Client struct {
+	// PartRecords and PartBytes are the high mark of one partition's buffer.
+	PartRecords, PartBytes int
 	// MaxRecords and MaxBytes bound what the client's partitions buffer
 	// together; each has room for Floor records all the same.
 	MaxRecords, MaxBytes, Floor int

@@ -20,14 +20,13 @@ const (
 	gateCount
 )
 
-var gateNames = [gateCount]string{
-	"breaker", "rate", "backoff", "flood", "window", "publish", "unreadable", "foreign", "operator", "drain",
-}
-
 // String returns the gate's name.
 func (g Gate) String() string {
+	names := [gateCount]string{
+		"breaker", "rate", "backoff", "flood", "window", "publish", "unreadable", "foreign", "operator", "drain",
+	}
 	if g < gateCount {
-		return gateNames[g]
+		return names[g]
 	}
 	return fmt.Sprintf("gate(%d)", g)
 }

@@ -30,6 +30,7 @@ type Part struct {
 	Role      Role
 	Route     int
 	Epoch     uint64
+	Handle    any // the shell's own
 
 	status  partStatus
 	gen     uint32 // counts rewinds within the epoch

@@ -3,7 +3,7 @@ package core
 // weighPause decides whether a partition should be fetched. Two causes only:
 // its buffer is over the high mark, or an operator asked.
 func (c *Core) weighPause(p *Part) {
-	if p.status != partOwned || p.dwelling {
+	if p.status != partOwned || p.dwelling || c.stop.phase != running {
 		return
 	}
 	want := p.operatorPaused || c.overfull(p)
@@ -32,7 +32,7 @@ func (c *Core) setPaused(p *Part, paused bool) {
 // against the floor that each partition is guaranteed.
 func (c *Core) overfull(p *Part) bool {
 	cl := c.clients[p.Client]
-	records, bytes := c.cfg.PartRecords, c.cfg.PartBytes
+	records, bytes := cl.PartRecords, cl.PartBytes
 	allRecords, allBytes, floor := cl.MaxRecords, cl.MaxBytes, cl.Floor
 	if p.paused {
 		records, bytes, floor = records/2, bytes/2, floor/2

@@ -97,8 +97,7 @@ func (c *Core) hold(p *Part, r *Rec) {
 	if p.status != partOwned {
 		return
 	}
-	if r.Result.Breaker != NoBreaker {
-		c.learn(p, r.Result.Breaker)
+	if r.Result.Breaker != NoBreaker && c.learn(p, r.Result.Breaker).state == BreakerOpen {
 		return // the breaker's gate holds it
 	}
 	c.waitInPlace(p, r, r.Result.Verdict.After)

@@ -1,0 +1,211 @@
+package consumer
+
+import (
+	"time"
+
+	"github.com/holdfast-kafka/holdfast/internal/client"
+	"github.com/holdfast-kafka/holdfast/internal/core"
+)
+
+const (
+	// quietPoll is how long a poll waits when nothing comes. Nothing but an
+	// event wakes it, so a command to the client can wait this long.
+	quietPoll = 50 * time.Millisecond
+)
+
+// poller owns a Kafka consumer: it alone polls, pauses, stores, assigns and
+// closes it. It never waits for a handler, an acknowledgement or a commit,
+// except inside a rebalance callback, where the group waits for us and the
+// core bounds the time.
+type poller struct {
+	rt       *runtime
+	id       int
+	name     string
+	kafka    client.Consumer
+	topics   []string
+	commands *mailbox[core.Action]
+	commits  chan struct{} // capacity one: one commit outstanding at most
+
+	parts   map[client.TopicPartition]*tenure
+	last    client.TopicPartition // of the last record, and its tenure
+	lastTen *tenure
+	batch   []*core.Rec
+	spare   *task
+	closing bool
+	broken  bool
+	taken   []core.Action // commands taken from the mailbox
+}
+
+func newPoller(rt *runtime, id int, name string, kafka client.Consumer, topics []string) *poller {
+	return &poller{
+		rt: rt, id: id, name: name, kafka: kafka, topics: topics,
+		commands: newMailbox[core.Action](),
+		commits:  make(chan struct{}, 1),
+		parts:    map[client.TopicPartition]*tenure{},
+	}
+}
+
+// run polls until the core says close, or the client breaks.
+func (p *poller) run() {
+	defer close(p.commits)
+	if err := p.kafka.Subscribe(p.topics, p.rebalance); err != nil {
+		p.breakDown(err)
+		return
+	}
+	wait := quietPoll
+	var m client.Message
+	for !p.closing && !p.broken {
+		p.serve()
+		kind, err := p.kafka.Poll(wait, &m)
+		switch kind {
+		case client.Record:
+			p.accept(&m)
+			wait = 0
+		case client.Nothing:
+			p.flush()
+			wait = quietPoll
+			if p.rt.finished() {
+				p.closing = true // left behind by a shutdown that is over
+			}
+		case client.Failure:
+			p.flush()
+			p.failure(err)
+			wait = quietPoll
+		case client.Statistics:
+			wait = 0
+		}
+	}
+	p.leave()
+}
+
+// leave closes the client. One that broke is left as it is: closing it would
+// never return.
+func (p *poller) leave() {
+	if p.broken {
+		return
+	}
+	if err := p.kafka.Close(); err != nil {
+		p.rt.log.closeFailed(p.name, err)
+	}
+	p.rt.send(&core.ClientClosed{Client: p.id})
+}
+
+// accept turns a message into a task and adds it to the batch.
+func (p *poller) accept(m *client.Message) {
+	ten := p.lastTen
+	if m.Partition != p.last.Partition || m.Topic != p.last.Topic || ten == nil {
+		p.last = client.TopicPartition{Topic: m.Topic, Partition: m.Partition}
+		ten = p.parts[p.last]
+		p.lastTen = ten
+	}
+	if ten == nil {
+		return // of a partition that was just given up
+	}
+	t := new(task)
+	t.fill(m, ten)
+	p.rt.readHeaders(t, m)
+	if p.batch == nil {
+		p.batch = p.rt.batches.get()
+	}
+	p.batch = append(p.batch, &t.rec)
+	if len(p.batch) == core.MaxRun {
+		p.flush()
+	}
+}
+
+// flush passes the batch to the core.
+func (p *poller) flush() {
+	if len(p.batch) == 0 {
+		return
+	}
+	p.rt.send(&core.Arrived{Recs: p.batch})
+	p.batch = nil
+}
+
+// failure is an error of the client as a whole.
+func (p *poller) failure(err error) {
+	if client.IsFatal(err) {
+		p.breakDown(err)
+		return
+	}
+	p.rt.log.clientError(p.name, err)
+}
+
+func (p *poller) breakDown(err error) {
+	p.broken = true
+	p.rt.send(&core.Broke{Client: p.id, Err: &clientError{client: p.name, err: err}})
+}
+
+// serve does what the core asked for meanwhile.
+func (p *poller) serve() {
+	commands := p.commands.take(p.taken)
+	if commands == nil {
+		return
+	}
+	for _, command := range commands {
+		p.obey(command)
+	}
+	p.taken = commands
+}
+
+func (p *poller) obey(command core.Action) {
+	switch a := command.(type) {
+	case *core.Store:
+		p.store(a)
+	case *core.SetPaused:
+		p.setPaused(a)
+	case *core.CloseClient:
+		p.closing = true
+	}
+}
+
+// store puts the positions into the client and lets the committer commit.
+// A partition that is no longer ours is refused, and that is well.
+func (p *poller) store(a *core.Store) {
+	offsets := make([]client.Offset, len(a.Positions))
+	for i, at := range a.Positions {
+		offsets[i] = client.Offset{
+			TopicPartition: client.TopicPartition{Topic: at.Part.Topic, Partition: at.Part.Partition},
+			Offset:         at.Offset, LeaderEpoch: at.LeaderEpoch,
+		}
+	}
+	if err := p.kafka.Store(offsets); err != nil {
+		p.rt.log.storeFailed(p.name, err)
+	}
+	for _, o := range offsets {
+		if o.Err != nil {
+			p.rt.log.storeRefused(o)
+		}
+	}
+	p.commits <- struct{}{}
+}
+
+func (p *poller) setPaused(a *core.SetPaused) {
+	at := client.TopicPartition{Topic: a.Part.Topic, Partition: a.Part.Partition}
+	if ten := p.parts[at]; ten == nil || ten.part != a.Part {
+		return // given up meanwhile
+	}
+	p.pauseOrResume(at, a.Paused)
+}
+
+func (p *poller) pauseOrResume(at client.TopicPartition, paused bool) {
+	call := p.kafka.Resume
+	if paused {
+		call = p.kafka.Pause
+	}
+	if err := call([]client.TopicPartition{at}); err != nil {
+		p.rt.log.pauseFailed(at, err)
+	}
+}
+
+// commit runs the commits of one client, one at a time. A commit blocks for
+// as long as the coordinator needs, which is why it has a goroutine.
+func (p *poller) commit() {
+	for range p.commits {
+		err := p.kafka.Commit()
+		if err != nil {
+			p.rt.log.commitFailed(p.name, err)
+		}
+		p.rt.send(&core.CommitAnswered{Client: p.id, Err: err})
+	}
+}

@@ -1,0 +1,258 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-kafka/holdfast/internal/client"
+	"github.com/holdfast-kafka/holdfast/internal/core"
+)
+
+// eventBuffer lets the shells run ahead of the loop a little; full, they wait.
+const eventBuffer = 256
+
+// runtime is a consumer while it runs: the core and its shells.
+type runtime struct {
+	cfg              Config
+	customClassifier bool
+	name             string // this member, on copies
+	cluster          string
+	uses             map[string]topicUse
+	routes           []*route
+	log              *reporter
+	clock            clock
+	base             context.Context //nolint:containedctx // the values of Run's context, for handlers
+	epochs           atomic.Uint64
+
+	core     *core.Core
+	events   chan core.Event
+	work     chan *core.Run // capacity: the core's slots, so that the loop never waits
+	over     chan struct{}  // closed when the core stopped
+	batches  batchPool
+	workers  []*worker
+	pollers  []*poller
+	pub      *publisher
+	admin    client.Admin
+	breakers *breakers
+	report   core.StopReport
+	running  sync.WaitGroup // all goroutines but the pollers
+	polling  sync.WaitGroup // the pollers: one may hang in Close for ever
+}
+
+// send brings an event to the loop. Once the runtime is over it is dropped.
+func (rt *runtime) send(ev core.Event) {
+	select {
+	case rt.events <- ev:
+	case <-rt.over:
+	}
+}
+
+// finished reports that the runtime is over.
+func (rt *runtime) finished() bool {
+	select {
+	case <-rt.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// loop owns the core: it alone steps it, until it stopped.
+func (rt *runtime) loop(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	armed := core.Never
+	ended := ctx.Done()
+	for {
+		select {
+		case ev := <-rt.events:
+			rt.step(ev)
+		case <-timer.C:
+			armed = core.Never
+			rt.step(nil)
+		case <-ended:
+			ended = nil
+			rt.step(&core.StopAsked{})
+		}
+		if rt.finished() {
+			return
+		}
+		if next := rt.core.Next(); next != armed {
+			armed = next
+			timer.Reset(max(0, next.Sub(rt.clock.now())))
+		}
+	}
+}
+
+func (rt *runtime) step(ev core.Event) {
+	actions := rt.core.Step(rt.clock.now(), ev)
+	if arrived, ok := ev.(*core.Arrived); ok {
+		rt.batches.put(arrived.Recs)
+	}
+	for _, action := range actions {
+		rt.perform(action)
+	}
+}
+
+// perform does what the core wants. Nothing here waits.
+func (rt *runtime) perform(action core.Action) {
+	switch a := action.(type) {
+	case *core.Dispatch:
+		rt.work <- a.Run
+	case *core.Publish:
+		rt.pub.copies.put(a)
+	case *core.Store:
+		rt.pollers[a.Client].commands.put(a)
+	case *core.SetPaused:
+		rt.pollers[a.Client].commands.put(a)
+	case *core.FinishAssign:
+		rt.pollers[a.Client].commands.put(a)
+	case *core.FinishRevoke:
+		rt.pollers[a.Client].commands.put(a)
+	case *core.CloseClient:
+		rt.pollers[a.Client].commands.put(a)
+	case *core.Bar:
+		tenureOf(a.Part).barred.Store(true)
+	case *core.Cancel:
+		rt.cancel(a)
+	case *core.Notice:
+		rt.log.notice(a)
+	case *core.Stopped:
+		rt.report = a.Report
+		close(rt.over)
+	}
+}
+
+func tenureOf(p *core.Part) *tenure {
+	ten, _ := p.Handle.(*tenure)
+	return ten
+}
+
+// cancel ends the running attempts of a partition. A worker announces an
+// attempt before it looks at the tenure's cause, and the cause is set before
+// the announcements are read, so none is missed.
+func (rt *runtime) cancel(a *core.Cancel) {
+	ten := tenureOf(a.Part)
+	cause := ErrRevoked
+	if a.Cause == core.CauseShutdown {
+		cause = ErrStopping
+	}
+	ten.cancel(cause)
+	for _, w := range rt.workers {
+		if t := w.running.Load(); t != nil && t.tenure == ten {
+			t.ctx.end(cause)
+		}
+	}
+}
+
+// startWorker runs a worker, again after a handler ended its goroutine.
+func (rt *runtime) startWorker(w *worker) {
+	rt.running.Go(func() {
+		defer w.lastRites()
+		w.run()
+	})
+}
+
+// start makes and starts the shells. On an error nothing is left running.
+func (rt *runtime) start() error {
+	clients, err := rt.makeClients()
+	if err != nil {
+		return err
+	}
+	rt.pollers = clients
+	rt.core = core.New(rt.coreConfig())
+	rt.work = make(chan *core.Run, rt.cfg.Concurrency)
+	for range rt.cfg.Concurrency {
+		w := &worker{rt: rt}
+		rt.workers = append(rt.workers, w)
+		rt.startWorker(w)
+	}
+	rt.running.Go(rt.pub.run)
+	for _, p := range rt.pollers {
+		rt.polling.Go(p.run)
+		rt.polling.Go(p.commit)
+	}
+	return nil
+}
+
+// makeClients makes the source clients and the lane client.
+func (rt *runtime) makeClients() ([]*poller, error) {
+	var made []*poller
+	add := func(name string, config client.Config, topics []string) error {
+		kafka, err := rt.cfg.library.Consumer(config)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		made = append(made, newPoller(rt, len(made), name, kafka, topics))
+		return nil
+	}
+	var err error
+	for i := 0; i < rt.cfg.Clients && err == nil; i++ {
+		err = add(fmt.Sprintf("source client %d", i), rt.cfg.sourceClient(i), rt.cfg.sourceTopics())
+	}
+	if lanes := rt.laneTopics(); len(lanes) > 0 && err == nil {
+		err = add("lane client", rt.cfg.laneClient(), lanes)
+	}
+	if err == nil {
+		return made, nil
+	}
+	for _, p := range made {
+		err = errors.Join(err, p.kafka.Close())
+	}
+	return nil, err
+}
+
+// laneTopics are the names in uses that are read by the lane client.
+func (rt *runtime) laneTopics() []string {
+	var existing []string
+	for name := range rt.uses {
+		existing = append(existing, name)
+	}
+	return rt.cfg.laneTopics(existing)
+}
+
+// stop ends what the core's shutdown leaves: workers, publisher, breakers. It
+// waits for no handler and no client that hangs.
+func (rt *runtime) stop() {
+	rt.breakers.stop()
+	close(rt.work)
+	waitFor(&rt.running, stopPatience)
+	waitFor(&rt.polling, stopPatience)
+}
+
+// stopPatience bounds the waiting for goroutines that have nothing left to do
+// but end. Those that hang were named in the report.
+const stopPatience = time.Second
+
+func waitFor(group *sync.WaitGroup, patience time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+// batchPool keeps the slices that records travel in between pollers and loop.
+type batchPool struct{ pool sync.Pool }
+
+func (b *batchPool) get() []*core.Rec {
+	if s, ok := b.pool.Get().(*[]*core.Rec); ok {
+		return (*s)[:0]
+	}
+	return make([]*core.Rec, 0, core.MaxRun)
+}
+
+func (b *batchPool) put(s []*core.Rec) {
+	clear(s)
+	b.pool.Put(&s)
+}

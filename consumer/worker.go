@@ -1,0 +1,192 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-kafka/holdfast/breaker"
+	"github.com/holdfast-kafka/holdfast/internal/core"
+	"github.com/holdfast-kafka/holdfast/retry"
+)
+
+// sliceBudget is how long a worker goes on with a run of records: what is
+// left goes back, so that its slot comes free for other partitions.
+const sliceBudget = 2 * time.Millisecond
+
+// worker calls handlers, one at a time.
+type worker struct {
+	rt *runtime
+	// running is the attempt under way. Written by the worker, read by the
+	// loop when it cancels.
+	running atomic.Pointer[task]
+
+	current *core.Run // the run under way, and which of its records
+	index   int
+	ended   bool
+}
+
+// run takes runs until there are no more.
+func (w *worker) run() {
+	for run := range w.rt.work {
+		w.do(run)
+		w.rt.send(&core.Finished{Run: run})
+	}
+	w.ended = true
+}
+
+// lastRites ends a run whose handler ended the goroutine by runtime.Goexit,
+// which counts as a panic, and has the worker replaced.
+func (w *worker) lastRites() {
+	if w.ended {
+		return
+	}
+	run := w.current
+	if t := w.running.Swap(nil); t != nil && run != nil {
+		w.judge(t, &PanicError{Stack: debug.Stack()})
+		t.ctx.close()
+		run.Attempted = w.index + 1
+		w.rt.send(&core.Finished{Run: run})
+	}
+	w.rt.startWorker(w)
+}
+
+// do attempts the records of a run, one after another.
+func (w *worker) do(run *core.Run) {
+	start := time.Now()
+	now := start
+	w.current = run
+	for i, rec := range run.Recs {
+		t, _ := rec.Payload.(*task)
+		if t.tenure.barred.Load() || (i > 0 && (now.Sub(start) > sliceBudget || t.tenure.route.gated.Load() != 0)) {
+			break
+		}
+		w.index = i
+		now = w.attempt(t, now)
+		run.Attempted = i + 1
+		if w.endsRun(run, rec) {
+			break
+		}
+	}
+	run.Elapsed = now.Sub(start)
+}
+
+func (w *worker) endsRun(run *core.Run, rec *core.Rec) bool {
+	switch rec.Result.Outcome {
+	case core.OutcomeHold, core.OutcomeAbandoned:
+		return true
+	case core.OutcomeFailed:
+		return run.StopOnFailure
+	case core.OutcomeDone, core.OutcomeDrop:
+	}
+	return false
+}
+
+// attempt calls the handler for one record and judges how it ended. It
+// returns the time after it.
+func (w *worker) attempt(t *task, now time.Time) time.Time {
+	var deadline time.Time
+	if t.tenure.route.Timeout != NoTimeout {
+		deadline = now.Add(t.tenure.route.Timeout)
+	}
+	t.ctx.begin(w.rt.base, deadline)
+	t.record.attempt = int32(min(t.rec.Attempts, retry.MaxCount)) + 1
+	w.running.Store(t)
+	if cause := t.tenure.cause.Load(); cause != nil {
+		t.ctx.end(*cause)
+	}
+	err := w.call(t)
+	w.running.Store(nil)
+	if err == nil {
+		t.ctx.close()
+		return time.Now()
+	}
+	w.judge(t, err)
+	t.ctx.close()
+	return time.Now()
+}
+
+// call runs the handler and turns a panic into an error. After
+// runtime.Goexit nothing below the handler runs but deferred calls: see
+// [worker.lastRites].
+func (w *worker) call(t *task) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	return t.tenure.route.handler.Handle(&t.ctx, &t.record)
+}
+
+// judge turns a handler's error into a result for the core.
+func (w *worker) judge(t *task, err error) {
+	result := &t.rec.Result
+	cause := t.ctx.ended(time.Now())
+	if errors.Is(cause, ErrRevoked) || errors.Is(cause, ErrStopping) {
+		// We cut it off. Its error says nothing about the record.
+		result.Outcome = core.OutcomeAbandoned
+		return
+	}
+	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
+		result.Outcome = core.OutcomeHold
+		result.Breaker = w.rt.breakers.number(open.Breaker)
+		result.Verdict = retry.Verdict{Class: retry.ClassHold, After: max(open.Left(time.Now()), time.Millisecond)}
+		return
+	}
+	result.Verdict = w.classify(t, err)
+	switch result.Verdict.Class {
+	case retry.ClassHold:
+		result.Outcome = core.OutcomeHold
+	case retry.ClassDrop:
+		result.Outcome = core.OutcomeDrop
+	case retry.ClassPoison, retry.ClassTransient:
+		result.Outcome = core.OutcomeFailed
+		result.Disposition = retry.CauseOf(&t.ctx, err)
+		t.note(err, result.Verdict.Class)
+	}
+}
+
+// classify asks the user's classifier, whose panic must not take the worker.
+func (w *worker) classify(t *task, err error) (verdict retry.Verdict) {
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		// Poison unless the classifier knows better of panics.
+		if !w.rt.customClassifier {
+			return retry.Verdict{Class: retry.ClassPoison}
+		}
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			w.rt.log.classifierPanicked(t, value)
+			verdict = retry.Verdict{Class: retry.ClassTransient}
+		}
+	}()
+	return retry.Classify(context.Context(&t.ctx), w.rt.cfg.Classifier, err)
+}
+
+// note keeps what a dead letter has to tell about the failed attempt.
+func (t *task) note(err error, class retry.Class) {
+	t.err = err
+	t.stack = nil
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		t.stack = panicked.Stack
+		t.rec.Result.Disposition = retry.DispositionPanic
+	}
+	t.failures = append(t.failures, retry.Failure{At: time.Now().UnixMilli(), Class: class.String(), Text: err.Error()})
+}
+
+// errorType names the Go type of the innermost error: the outer ones are what
+// wrapped it.
+func errorType(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return fmt.Sprintf("%T", err)
+		}
+		err = inner
+	}
+}
