@@ -116,10 +116,7 @@ func (c Config) openFor(opening int, random float64) time.Duration {
 		}
 		wait *= 2
 	}
-	if opening <= 1 || !(random > 0) {
-		return wait
-	}
-	less := time.Duration(float64(wait) * JitterShare * min(random, 1))
+	less := time.Duration(float64(wait) * JitterShare * min(max(random, 0), 1))
 	return max(c.OpenFor, wait-less)
 }
 

@@ -106,6 +106,22 @@ func TestWatcherThatPanicsDoesNotEndTheWatch(t *testing.T) {
 	})
 }
 
+func TestStoppedWatcherIsNotCalledForWhatIsQueued(t *testing.T) {
+	t.Parallel()
+	b := mustNew(t, breaker.Config{ConsecutiveFailures: 1})
+	var stop func()
+	calls := 0
+	b.Watch(func(breaker.Snapshot) {
+		calls++
+		stop()
+	})
+	stop = b.Watch(func(breaker.Snapshot) { t.Error("called after stop") })
+	open(t, b)
+	if calls != 1 {
+		t.Errorf("the other watcher was called %d times, want once", calls)
+	}
+}
+
 // A slow watcher holds up the call that delivers, and no other.
 func TestSlowWatcherHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()

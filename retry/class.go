@@ -78,7 +78,7 @@ func marked(err error, class Class, after time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &mark{err: err, verdict: Verdict{Class: class, After: max(0, after)}}
+	return &mark{err: err, verdict: Verdict{Class: class, After: after}}
 }
 
 // Transient marks err as one that may succeed later. The attempt is charged

@@ -77,6 +77,19 @@ func TestWaitsAreTheLanesWhereOnlyLanesAreGiven(t *testing.T) {
 	}
 }
 
+func TestWaitsGrowToTheMaximum(t *testing.T) {
+	t.Parallel()
+	p := retry.Policy{Initial: time.Second, Multiplier: 3, Max: 14 * time.Second, DisableJitter: true}
+	var got []time.Duration
+	for _, attempt := range []int{-1, 1, 2, 3, 4, 5, 1000, math.MaxInt} {
+		got = append(got, p.Delay(attempt, 0.9))
+	}
+	want := []time.Duration{1e9, 1e9, 3e9, 9e9, 14e9, 14e9, 14e9, 14e9}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}
+
 func TestValidateReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
