@@ -21,7 +21,8 @@ type Replay struct {
 	Of string
 	// Count is how many times the record was replayed, this one included.
 	Count int
-	// Run names the run that sent it.
+	// Run names the ledger entry of the replay, <run>.<transaction>, so that
+	// an outcome can name it too.
 	Run    string
 	Target *Target
 }
@@ -88,4 +89,10 @@ func (m *Meta) ReplayCount() int {
 		return 0
 	}
 	return m.Replay.Count
+}
+
+// Renewed returns m without its failures: what a record keeps when it starts
+// its attempts anew. Its group, cluster, origin and unknown fields stay.
+func (m Meta) Renewed() Meta {
+	return Meta{Group: m.Group, Cluster: m.Cluster, Origin: m.Origin, unknown: m.unknown}
 }

@@ -1,0 +1,163 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-kafka/holdfast/internal/client"
+	"github.com/holdfast-kafka/holdfast/internal/client/confluent"
+)
+
+// DefaultRequestTimeout bounds one question to the cluster, and how long a scan
+// waits without progress: long enough for a leader election.
+const DefaultRequestTimeout = 30 * time.Second
+
+// Config says how to reach a cluster.
+type Config struct {
+	// Brokers is the comma-separated list of bootstrap servers. It may be
+	// left to Kafka's "bootstrap.servers".
+	Brokers string
+	// Kafka holds further keys of librdkafka, for security above all. The
+	// keys that a promise depends on are refused.
+	Kafka map[string]string
+	// RequestTimeout is how long one question may take, and a scan stand
+	// still. Zero: [DefaultRequestTimeout].
+	RequestTimeout time.Duration
+	// Now is the clock. Nil: [time.Now].
+	Now func() time.Time
+	// Library makes the Kafka clients. Nil: the real one.
+	Library client.Library
+}
+
+// ownedKeys are set by this package and must not be set by its user.
+var ownedKeys = []string{
+	"auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence",
+	"enable.partition.eof", "isolation.level", "statistics.interval.ms", "transaction.timeout.ms",
+	"transactional.id",
+}
+
+// Validate reports every mistake at once.
+func (c Config) Validate() error {
+	var problems []error
+	if c.Brokers == "" && c.Kafka["bootstrap.servers"] == "" {
+		problems = append(problems, errors.New("no brokers given"))
+	}
+	if c.RequestTimeout < 0 {
+		problems = append(problems, fmt.Errorf("request timeout %s is negative", c.RequestTimeout))
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Kafka)) {
+		if slices.Contains(ownedKeys, key) {
+			problems = append(problems, fmt.Errorf("configuration key %s is owned: exactly-once replay and scans that end depend on it", key))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Library == nil {
+		c.Library = confluent.Library{}
+	}
+	c.Kafka = maps.Clone(c.Kafka)
+	if c.Kafka == nil {
+		c.Kafka = map[string]string{}
+	}
+	if c.Brokers != "" {
+		c.Kafka["bootstrap.servers"] = c.Brokers
+	}
+	return c
+}
+
+// client returns the client configuration with the keys owned here on top.
+func (c Config) client(owned client.Config) client.Config {
+	merged := client.Config(maps.Clone(c.Kafka))
+	maps.Copy(merged, owned)
+	return merged
+}
+
+// Cluster gives access to the dead letters of one cluster. Safe for concurrent
+// use; whoever opened it closes it.
+type Cluster struct {
+	config Config
+	admin  client.Admin
+}
+
+// Open makes a Cluster. It connects in the background, so a wrong address shows
+// at the first question.
+func Open(config Config) (*Cluster, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("open cluster: %w", err)
+	}
+	config = config.withDefaults()
+	admin, err := config.Library.Admin(config.client(nil))
+	if err != nil {
+		return nil, fmt.Errorf("open cluster: %w", err)
+	}
+	return &Cluster{config: config, admin: admin}, nil
+}
+
+// Close frees the cluster's client.
+func (c *Cluster) Close() error { return c.admin.Close() }
+
+// ID returns the cluster's id.
+func (c *Cluster) ID(ctx context.Context) (string, error) {
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	return c.admin.ClusterID(ctx)
+}
+
+func (c *Cluster) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.config.RequestTimeout)
+}
+
+// describe returns what the cluster says about topics, in the order asked. A
+// topic that does not exist has an Err of [client.UnknownTopicOrPartition].
+func (c *Cluster) describe(ctx context.Context, topics ...string) ([]client.TopicInfo, error) {
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	return c.admin.Describe(ctx, topics)
+}
+
+// topic describes one topic that must exist.
+func (c *Cluster) topic(ctx context.Context, name string) (client.TopicInfo, error) {
+	infos, err := c.describe(ctx, name)
+	switch {
+	case err != nil:
+		return client.TopicInfo{}, err
+	case client.CodeOf(infos[0].Err) == client.UnknownTopicOrPartition:
+		return client.TopicInfo{}, &NotFoundError{Topic: name}
+	default:
+		return infos[0], infos[0].Err
+	}
+}
+
+// offsets returns one position of every partition of a topic.
+func (c *Cluster) offsets(ctx context.Context, topic string, partitions int, at int64, isolation client.Isolation) ([]int64, error) {
+	parts := make([]client.TopicPartition, partitions)
+	for i := range parts {
+		parts[i] = client.TopicPartition{Topic: topic, Partition: int32(i)}
+	}
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	found, err := c.admin.ListOffsets(ctx, parts, at, isolation)
+	if err != nil {
+		return nil, fmt.Errorf("offsets of %s: %w", topic, err)
+	}
+	out := make([]int64, partitions)
+	for i, offset := range found {
+		if offset.Err != nil {
+			return nil, fmt.Errorf("offset of %s/%d: %w", topic, i, offset.Err)
+		}
+		out[i] = offset.Offset
+	}
+	return out, nil
+}

@@ -1,0 +1,147 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/holdfast-kafka/holdfast/internal/client"
+)
+
+// transactionTries is how often a transaction is written that the cluster
+// aborted, for instance because a leader moved.
+const transactionTries = 3
+
+// transaction writes sets of messages, each in one transaction.
+type transaction struct {
+	client client.Transactor
+
+	mu     sync.Mutex
+	failed error // guarded by mu: the first refused message of this transaction
+}
+
+func openTransaction(c *Cluster, ledger, id string, batchBytes int) (*transaction, error) {
+	t := &transaction{}
+	var err error
+	t.client, err = c.config.Library.Transactor(client.ProducerConfig{
+		Config: c.config.client(client.Config{
+			"transactional.id":       id,
+			"transaction.timeout.ms": strconv.FormatInt(transactionTimeout.Milliseconds(), 10),
+			"batch.size":             strconv.Itoa(batchBytes),
+			"linger.ms":              "1",
+			// The limit that counts is the target's.
+			"message.max.bytes": "1000000000",
+			// A frozen leader holds up acknowledgements for a minute.
+			"socket.timeout.ms": "10000",
+		}),
+		OnReports: t.report,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writer for %s: %w", ledger, err)
+	}
+	return t, nil
+}
+
+// report runs on a goroutine of the client.
+func (t *transaction) report(reports []client.Report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range reports {
+		if r.Err != nil && t.failed == nil {
+			t.failed = r.Err
+		}
+	}
+}
+
+// refused returns the first refusal of this transaction.
+func (t *transaction) refused() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
+func (t *transaction) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = nil
+}
+
+func (t *transaction) init(ctx context.Context) error { return fenced(t.client.Init(ctx)) }
+
+// write appends all messages or none. With an error nothing was appended for a
+// reader of committed records, but for the end of the context during the
+// commit: then it is not known, and the ledger tells.
+func (t *transaction) write(ctx context.Context, messages []client.Message) error {
+	for try := 1; ; try++ {
+		err := t.try(ctx, messages)
+		if err == nil {
+			return nil
+		}
+		undone, err := t.abort(ctx, err)
+		if !undone || !abortable(err) || try == transactionTries {
+			return err
+		}
+	}
+}
+
+// try is one transaction.
+func (t *transaction) try(ctx context.Context, messages []client.Message) error {
+	t.reset()
+	if err := t.client.Begin(); err != nil {
+		return err
+	}
+	for i := range messages {
+		if err := t.client.Produce(&messages[i], nil); err != nil {
+			return fmt.Errorf("write to %s/%d: %w", messages[i].Topic, messages[i].Partition, err)
+		}
+	}
+	if err := t.client.Flush(ctx); err != nil {
+		return err
+	}
+	if err := t.refused(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return t.client.CommitTransaction(ctx)
+}
+
+// abort undoes a transaction that failed with cause, and returns the reason:
+// the fence, where that is behind it. It is not undone where the client is of
+// no more use, or a commit is not over and only the same call may follow.
+func (t *transaction) abort(ctx context.Context, cause error) (undone bool, reason error) {
+	if client.IsFatal(cause) || unfinished(cause) {
+		return false, fenced(cause)
+	}
+	if err := t.client.AbortTransaction(ctx); err != nil {
+		return false, errors.Join(cause, fenced(err))
+	}
+	return true, cause
+}
+
+func unfinished(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Retry
+}
+
+// abortable reports whether the same messages can be written again in a new
+// transaction.
+func abortable(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Abort
+}
+
+// fenced turns the client's word for it into [ErrFenced].
+func fenced(err error) error {
+	switch client.CodeOf(err) {
+	case client.Fenced, client.InvalidProducerEpoch, producerFenced:
+		return errors.Join(ErrFenced, err)
+	default:
+		return err
+	}
+}
+
+// producerFenced is the broker's own code for it (PRODUCER_FENCED).
+const producerFenced client.Code = 90
+
+func (t *transaction) close() error { return t.client.Close() }
