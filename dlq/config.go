@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-kafka/holdfast/internal/client"
@@ -135,9 +136,11 @@ func (c *Cluster) topic(ctx context.Context, name string) (client.TopicInfo, err
 		return client.TopicInfo{}, err
 	case client.CodeOf(infos[0].Err) == client.UnknownTopicOrPartition:
 		return client.TopicInfo{}, &NotFoundError{Topic: name}
-	default:
-		return infos[0], infos[0].Err
 	}
+	// A topic id is a part of ledger keys: write it as Kafka's own tools do,
+	// in base64's form for addresses, which has no slash.
+	infos[0].ID = strings.NewReplacer("/", "_", "+", "-").Replace(infos[0].ID)
+	return infos[0], infos[0].Err
 }
 
 // offsets returns one position of every partition of a topic.

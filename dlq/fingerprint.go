@@ -44,6 +44,7 @@ func normalise(text string) string {
 		text = text[:fingerprintText]
 	}
 	var b strings.Builder
+	b.Grow(len(text))
 	for i := 0; i < len(text); {
 		if !isWordByte(text[i]) {
 			b.WriteByte(text[i])
@@ -89,19 +90,33 @@ func wordEnd(text string, i int) int {
 // of one, and at least one of them has a digit.
 func varies(chain string) bool {
 	digits := 0
-	for word := range strings.FieldsFuncSeq(chain, func(r rune) bool { return strings.ContainsRune("-:.+", r) }) {
-		n, hexOnly := measure(word)
-		digits += n
-		switch {
-		case n > 0 && 2*n >= len(word): // 42, 0x1f02, 15ms
-		case n > 1 && len(word) >= 8: // an opaque id
-		case hexOnly && len(word) >= 4: // a piece of a UUID
-		case n > 1 && strings.ContainsAny(word, "TZ"): // a piece of a time
-		default:
+	for from := 0; from < len(chain); {
+		if !isWordByte(chain[from]) {
+			from++
+			continue
+		}
+		end := wordEnd(chain, from)
+		n, hexOnly := measure(chain[from:end])
+		if !variable(chain[from:end], n, hexOnly) {
 			return false
 		}
+		digits += n
+		from = end
 	}
 	return digits > 0
+}
+
+// variable reports whether a word looks like a number, an id or a piece of one.
+func variable(word string, digits int, hexOnly bool) bool {
+	switch {
+	case digits > 0 && 2*digits >= len(word): // 42, 0x1f02, 15ms
+	case digits > 1 && len(word) >= 8: // an opaque id
+	case hexOnly && len(word) >= 4: // a piece of a UUID
+	case digits > 1 && strings.ContainsAny(word, "TZ"): // a piece of a time
+	default:
+		return false
+	}
+	return true
 }
 
 func measure(word string) (digits int, hexOnly bool) {

@@ -29,6 +29,10 @@ type bed struct {
 	dlq   string
 	lane  string
 	count int // letters written
+
+	producer *writer
+	tx       client.Transactor
+	txWriter *writer
 }
 
 // newBed starts a broker with a source topic of two partitions, its DLQ and
@@ -99,67 +103,79 @@ func (b *bed) write(n int) {
 // produce writes messages and waits for them.
 func (b *bed) produce(messages ...client.Message) {
 	b.tb.Helper()
-	failed := make(chan error, len(messages))
-	p, err := quiet().Producer(client.ProducerConfig{
-		Config: client.Config{"bootstrap.servers": b.addr, "linger.ms": "1"},
-		OnReports: func(reports []client.Report) {
-			for _, r := range reports {
-				if r.Err != nil {
-					failed <- r.Err
-				}
-			}
-		},
-	})
-	if err != nil {
-		b.tb.Fatal(err)
+	if b.producer == nil {
+		b.producer = &writer{reports: make(chan error, 1000)}
+		p, err := quiet().Producer(client.ProducerConfig{
+			Config:    client.Config{"bootstrap.servers": b.addr, "linger.ms": "0"},
+			OnReports: b.producer.report,
+		})
+		b.check(err)
+		b.producer.Producer = p
+		b.tb.Cleanup(func() { _ = p.Close() })
 	}
-	for i := range messages {
-		if err := p.Produce(&messages[i], nil); err != nil {
-			b.tb.Fatal(err)
-		}
-	}
-	if err := p.Flush(b.tb.Context()); err != nil {
-		b.tb.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
-		b.tb.Fatal(err)
-	}
-	select {
-	case err := <-failed:
-		b.tb.Fatal(err)
-	default:
-	}
+	b.producer.write(b.tb, messages)
 }
 
 // transact writes messages in one transaction and commits or aborts it.
 func (b *bed) transact(commit bool, messages ...client.Message) {
 	b.tb.Helper()
-	tx, err := quiet().Transactor(client.ProducerConfig{
-		Config:    client.Config{"bootstrap.servers": b.addr, "transactional.id": "test", "linger.ms": "1"},
-		OnReports: func([]client.Report) {},
-	})
+	ctx := b.tb.Context()
+	if b.tx == nil {
+		w := &writer{reports: make(chan error, 1000)}
+		tx, err := quiet().Transactor(client.ProducerConfig{
+			Config:    client.Config{"bootstrap.servers": b.addr, "transactional.id": "test", "linger.ms": "0"},
+			OnReports: w.report,
+		})
+		b.check(err)
+		b.tb.Cleanup(func() { _ = tx.Close() })
+		b.check(tx.Init(ctx))
+		w.Producer, b.tx, b.txWriter = tx, tx, w
+	}
+	b.check(b.tx.Begin())
+	b.txWriter.write(b.tb, messages)
+	if commit {
+		b.check(b.tx.CommitTransaction(ctx))
+	} else {
+		b.check(b.tx.AbortTransaction(ctx))
+	}
+}
+
+func (b *bed) check(err error) {
+	b.tb.Helper()
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	ctx := b.tb.Context()
-	check := func(err error) {
-		b.tb.Helper()
-		if err != nil {
-			b.tb.Fatal(err)
+}
+
+// writer waits for the reports of what it wrote.
+type writer struct {
+	client.Producer
+	reports chan error
+}
+
+func (w *writer) report(reports []client.Report) {
+	for _, r := range reports {
+		w.reports <- r.Err
+	}
+}
+
+func (w *writer) write(tb testing.TB, messages []client.Message) {
+	tb.Helper()
+	for i := range messages {
+		if err := w.Produce(&messages[i], nil); err != nil {
+			tb.Fatal(err)
+		}
+		if i >= cap(w.reports)/2 {
+			if err := <-w.reports; err != nil {
+				tb.Fatal(err)
+			}
 		}
 	}
-	check(tx.Init(ctx))
-	check(tx.Begin())
-	for i := range messages {
-		check(tx.Produce(&messages[i], nil))
+	for range min(len(messages), cap(w.reports)/2) {
+		if err := <-w.reports; err != nil {
+			tb.Fatal(err)
+		}
 	}
-	check(tx.Flush(ctx))
-	if commit {
-		check(tx.CommitTransaction(ctx))
-	} else {
-		check(tx.AbortTransaction(ctx))
-	}
-	check(tx.Close())
 }
 
 // read returns all committed records of a topic.

@@ -23,6 +23,7 @@ type scan struct {
 	moved   time.Time // when something was last read
 	told    time.Time // when progress was last told
 	trouble error     // the last failure since something was read
+	broken  bool      // the client had a fatal error, and closing it would never return
 }
 
 // reading is where the scan stands in one partition.
@@ -48,7 +49,7 @@ func (s *scan) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if !client.IsFatal(err) { // closing would never return
+		if !s.broken {
 			err = errors.Join(err, consumer.Close())
 		}
 	}()
@@ -88,10 +89,10 @@ func (s *scan) step(consumer client.Consumer) error {
 		}
 		s.tell()
 	case client.Failure:
+		s.trouble, s.broken = err, s.broken || client.IsFatal(err)
 		if hopeless(err) {
 			return err
 		}
-		s.trouble = err
 	case client.Nothing:
 	}
 	return s.checkProgress()

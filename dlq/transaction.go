@@ -17,13 +17,19 @@ const transactionTries = 3
 // transaction writes sets of messages, each in one transaction.
 type transaction struct {
 	client client.Transactor
+	// settled is signalled when the last report of a transaction is in.
+	settled chan struct{} // capacity 1: one signal a transaction
 
-	mu     sync.Mutex
-	failed error // guarded by mu: the first refused message of this transaction
+	mu sync.Mutex
+	// Guarded by mu: the number of the transaction, how many of its messages
+	// have no report yet, and the first refusal among them.
+	number  int
+	waiting int
+	failed  error
 }
 
 func openTransaction(c *Cluster, ledger, id string, batchBytes int) (*transaction, error) {
-	t := &transaction{}
+	t := &transaction{settled: make(chan struct{}, 1)}
 	var err error
 	t.client, err = c.config.Library.Transactor(client.ProducerConfig{
 		Config: c.config.client(client.Config{
@@ -44,28 +50,55 @@ func openTransaction(c *Cluster, ledger, id string, batchBytes int) (*transactio
 	return t, nil
 }
 
-// report runs on a goroutine of the client.
+// report runs on a goroutine of the client. Reports of a transaction that was
+// given up can come late.
 func (t *transaction) report(reports []client.Report) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	last := false
 	for _, r := range reports {
+		if r.Tag != t.number {
+			continue
+		}
 		if r.Err != nil && t.failed == nil {
 			t.failed = r.Err
+		}
+		t.waiting--
+		last = t.waiting == 0
+	}
+	t.mu.Unlock()
+	if last {
+		select {
+		case t.settled <- struct{}{}:
+		default:
 		}
 	}
 }
 
-// refused returns the first refusal of this transaction.
-func (t *transaction) refused() error {
+// expect begins to wait for the reports of the next transaction and returns
+// its number.
+func (t *transaction) expect(messages int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.settled: // of a transaction that nobody waited for
+	default:
+	}
+	t.number++
+	t.waiting, t.failed = messages, nil
+	return t.number
+}
+
+// await waits for all reports and returns the first refusal. It does not use
+// the client's Flush, which returns up to 100 ms late.
+func (t *transaction) await(ctx context.Context) error {
+	select {
+	case <-t.settled:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed
-}
-
-func (t *transaction) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.failed = nil
 }
 
 func (t *transaction) init(ctx context.Context) error { return fenced(t.client.Init(ctx)) }
@@ -88,19 +121,16 @@ func (t *transaction) write(ctx context.Context, messages []client.Message) erro
 
 // try is one transaction.
 func (t *transaction) try(ctx context.Context, messages []client.Message) error {
-	t.reset()
 	if err := t.client.Begin(); err != nil {
 		return err
 	}
+	number := t.expect(len(messages))
 	for i := range messages {
-		if err := t.client.Produce(&messages[i], nil); err != nil {
+		if err := t.client.Produce(&messages[i], number); err != nil {
 			return fmt.Errorf("write to %s/%d: %w", messages[i].Topic, messages[i].Partition, err)
 		}
 	}
-	if err := t.client.Flush(ctx); err != nil {
-		return err
-	}
-	if err := t.refused(); err != nil {
+	if err := t.await(ctx); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return t.client.CommitTransaction(ctx)
