@@ -17,8 +17,9 @@ const transactionTries = 3
 // transaction writes sets of messages, each in one transaction.
 type transaction struct {
 	client client.Transactor
-	// settled is signalled when the last report of a transaction is in.
-	settled chan struct{} // capacity 1: one signal a transaction
+	// settled is signalled when the last report of a transaction is in, or
+	// the first refusal.
+	settled chan struct{} // capacity 1: a second signal says nothing new
 
 	mu sync.Mutex
 	// Guarded by mu: the number of the transaction, how many of its messages
@@ -59,11 +60,13 @@ func (t *transaction) report(reports []client.Report) {
 		if r.Tag != t.number {
 			continue
 		}
-		if r.Err != nil && t.failed == nil {
-			t.failed = r.Err
-		}
 		t.waiting--
-		last = t.waiting == 0
+		last = last || t.waiting == 0
+		if r.Err != nil && t.failed == nil {
+			// The client sends nothing more in a transaction that failed,
+			// so there is nothing more to wait for.
+			t.failed, last = r.Err, true
+		}
 	}
 	t.mu.Unlock()
 	if last {
@@ -88,7 +91,7 @@ func (t *transaction) expect(messages int) int {
 	return t.number
 }
 
-// await waits for all reports and returns the first refusal. It does not use
+// await waits for all reports or the first refusal, and returns it. It does not use
 // the client's Flush, which returns up to 100 ms late.
 func (t *transaction) await(ctx context.Context) error {
 	select {
