@@ -91,10 +91,11 @@ func (c *Consumer) run(ctx, stopping context.Context) error {
 // prepare makes a runtime, with the topics checked.
 func (c *Consumer) prepare(base, stopping context.Context) (*runtime, error) {
 	rt := &runtime{
-		cfg: c.cfg, customClassifier: c.customClassifier, base: base, clock: newClock(),
+		cfg: c.cfg, customClassifier: c.customClassifier, clock: newClock(),
 		log:    newReporter(c.cfg.Logger, c.cfg.Observer, c.cfg.Group),
 		events: make(chan core.Event, eventBuffer), over: make(chan struct{}),
 	}
+	rt.base = attemptBase{ctx: base, start: rt.clock.start}
 	rt.name, _ = os.Hostname()
 	rt.breakers = newBreakers(rt)
 	for i := range c.cfg.Routes {

@@ -96,8 +96,8 @@ func (r *reporter) notice(n *core.Notice) {
 	if n.Count > 0 {
 		attrs = append(attrs, slog.Int("records", n.Count))
 	}
-	if t := taskOf(n.Rec); t != nil && t.err != nil && (n.Kind == core.NoticeDead || n.Kind == core.NoticeRetry) {
-		attrs = append(attrs, slog.Int("attempt", t.rec.Attempts), slog.String("error_type", errorType(t.err)))
+	if t := taskOf(n.Rec); t != nil && t.failed != nil && (n.Kind == core.NoticeDead || n.Kind == core.NoticeRetry) {
+		attrs = append(attrs, slog.Int("attempt", int(t.rec.Attempts)), slog.String("error_type", errorType(t.failed.err)))
 	}
 	if level >= slog.LevelWarn {
 		r.seldom(level, fmt.Sprintf("%d/%s/%d", n.Kind, n.Part.Topic, n.Part.Partition), text, attrs...)

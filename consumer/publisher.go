@@ -194,7 +194,7 @@ func (p *publisher) partitions(topic string) (int, error) {
 // nextStamp says on a copy what became of its record. Made again for a copy
 // that is written again, it is the same, hop included.
 func (t *task) nextStamp(rt *runtime, what *core.Publish, now int64) retry.Stamp {
-	s := retry.Stamp{Kind: retry.StampLane, Count: what.Rec.Attempts}
+	s := retry.Stamp{Kind: retry.StampLane, Count: int(what.Rec.Attempts)}
 	if t.stamp != nil {
 		s.Meta = t.stamp.Meta
 	}
@@ -202,11 +202,11 @@ func (t *task) nextStamp(rt *runtime, what *core.Publish, now int64) retry.Stamp
 	m.Group, m.Cluster, m.Client = rt.cfg.Group, rt.cluster, rt.name
 	m.Origin = t.origin()
 	m.Hop++
-	for _, failure := range t.failures {
-		*m = m.WithFailure(failure)
-	}
-	if t.err != nil {
-		m.ErrorType, m.Error, m.Stack = errorType(t.err), t.err.Error(), string(t.stack)
+	if f := t.failed; f != nil {
+		for _, failure := range f.attempts {
+			*m = m.WithFailure(failure)
+		}
+		m.ErrorType, m.Error, m.Stack = errorType(f.err), f.err.Error(), string(f.stack)
 	}
 	if what.Target == core.ToDeadLetters {
 		s.Kind = retry.StampDeadLetter

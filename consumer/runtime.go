@@ -13,7 +13,7 @@ import (
 )
 
 // eventBuffer lets the shells run ahead of the loop a little; full, they wait.
-const eventBuffer = 256
+const eventBuffer = 16
 
 // runtime is a consumer while it runs: the core and its shells.
 type runtime struct {
@@ -25,8 +25,9 @@ type runtime struct {
 	routes           []*route
 	log              *reporter
 	clock            clock
-	base             context.Context //nolint:containedctx // the values of Run's context, for handlers
+	base             attemptBase // the values of Run's context, for handlers
 	epochs           atomic.Uint64
+	buffered         atomic.Int64 // records in memory; written by the loop, read by pollers
 
 	core     *core.Core
 	events   chan core.Event
@@ -93,6 +94,7 @@ func (rt *runtime) step(ev core.Event) {
 	if arrived, ok := ev.(*core.Arrived); ok {
 		rt.batches.put(arrived.Recs)
 	}
+	rt.buffered.Store(int64(rt.core.Buffered()))
 	for _, action := range actions {
 		rt.perform(action)
 	}

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/holdfast-kafka/holdfast/internal/client"
@@ -14,13 +15,18 @@ type task struct {
 	record Record   // what the handler sees
 	ctx    attempt  // the handler's context
 	tenure *tenure
-	tsType client.TimestampType
 	stamp  *retry.Stamp // our headers on a lane or replay copy; nil on a first read
-	// Of the last failed attempt: written by its worker, read by the
-	// publisher after the core passed the task on.
-	err      error
-	failures []retry.Failure // of the attempts made since the record was read
+	failed *failed      // nil while no attempt failed
+	tsType client.TimestampType
+}
+
+// failed is what a copy has to tell about the failed attempts since the record
+// was read. Written by the worker of each, read by the publisher after the
+// core passed the task on.
+type failed struct {
+	err      error // the last
 	stack    []byte
+	attempts []retry.Failure
 }
 
 // tenure is one epoch of a partition as the shells share it.
@@ -61,10 +67,12 @@ func (t *task) fill(m *client.Message, ten *tenure) {
 	}
 	t.rec.Part = ten.part
 	t.rec.Payload = t
-	t.rec.Key = m.Key
+	if ten.route.Ordering == ByKey {
+		t.rec.Key = m.Key
+	}
 	t.rec.Offset = m.Offset
 	t.rec.LeaderEpoch = m.LeaderEpoch
-	t.rec.Size = sizeOf(m)
+	t.rec.Size = int32(min(sizeOf(m), math.MaxInt32))
 }
 
 // overhead is what a record takes beside its bytes: the task, the client's own
@@ -116,8 +124,8 @@ func (t *task) adopt(user []Header, stamp *retry.Stamp) {
 	t.record.group = stamp.Meta.Group
 	t.record.Headers = user
 	t.record.replays = int32(min(stamp.Meta.ReplayCount(), retry.MaxCount))
-	t.rec.Attempts = stamp.Count
-	t.record.attempt = int32(min(stamp.Count, retry.MaxCount)) + 1
+	t.rec.Attempts = int32(min(stamp.Count, retry.MaxCount))
+	t.record.attempt = t.rec.Attempts + 1
 }
 
 // readForwarded looks at our headers on a source record.
@@ -180,4 +188,3 @@ func (t *task) origin() retry.Origin {
 		Timestamp: t.record.Timestamp.UnixMilli(), TimestampType: int8(t.tsType), LeaderEpoch: t.record.epoch,
 	}
 }
-

@@ -57,21 +57,19 @@ func (w *worker) lastRites() {
 // do attempts the records of a run, one after another.
 func (w *worker) do(run *core.Run) {
 	start := time.Now()
-	now := start
 	w.current = run
 	for i, rec := range run.Recs {
 		t, _ := rec.Payload.(*task)
-		if t.tenure.barred.Load() || (i > 0 && (now.Sub(start) > sliceBudget || t.tenure.route.gated.Load() != 0)) {
+		if t.tenure.barred.Load() || (i > 0 && (run.Elapsed > sliceBudget || t.tenure.route.gated.Load() != 0)) {
 			break
 		}
 		w.index = i
-		now = w.attempt(t, now)
-		run.Attempted = i + 1
+		w.attempt(t)
+		run.Attempted, run.Elapsed = i+1, time.Since(start)
 		if w.endsRun(run, rec) {
 			break
 		}
 	}
-	run.Elapsed = now.Sub(start)
 }
 
 func (w *worker) endsRun(run *core.Run, rec *core.Rec) bool {
@@ -85,28 +83,20 @@ func (w *worker) endsRun(run *core.Run, rec *core.Rec) bool {
 	return false
 }
 
-// attempt calls the handler for one record and judges how it ended. It
-// returns the time after it.
-func (w *worker) attempt(t *task, now time.Time) time.Time {
-	var deadline time.Time
-	if t.tenure.route.Timeout != NoTimeout {
-		deadline = now.Add(t.tenure.route.Timeout)
-	}
-	t.ctx.begin(w.rt.base, deadline)
-	t.record.attempt = int32(min(t.rec.Attempts, retry.MaxCount)) + 1
+// attempt calls the handler for one record and judges how it ended.
+func (w *worker) attempt(t *task) {
+	t.ctx.begin(&w.rt.base, t.tenure.route.Timeout)
+	t.record.attempt = t.rec.Attempts + 1
 	w.running.Store(t)
 	if cause := t.tenure.cause.Load(); cause != nil {
 		t.ctx.end(*cause)
 	}
 	err := w.call(t)
 	w.running.Store(nil)
-	if err == nil {
-		t.ctx.close()
-		return time.Now()
+	if err != nil {
+		w.judge(t, err)
 	}
-	w.judge(t, err)
 	t.ctx.close()
-	return time.Now()
 }
 
 // call runs the handler and turns a panic into an error. After
@@ -124,7 +114,7 @@ func (w *worker) call(t *task) (err error) {
 // judge turns a handler's error into a result for the core.
 func (w *worker) judge(t *task, err error) {
 	result := &t.rec.Result
-	cause := t.ctx.ended(time.Now())
+	cause := t.ctx.ended()
 	if errors.Is(cause, ErrRevoked) || errors.Is(cause, ErrStopping) {
 		// We cut it off. Its error says nothing about the record.
 		result.Outcome = core.OutcomeAbandoned
@@ -132,7 +122,7 @@ func (w *worker) judge(t *task, err error) {
 	}
 	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
 		result.Outcome = core.OutcomeHold
-		result.Breaker = w.rt.breakers.number(open.Breaker)
+		result.Breaker = int32(w.rt.breakers.number(open.Breaker))
 		result.Verdict = retry.Verdict{Class: retry.ClassHold, After: max(open.Left(time.Now()), time.Millisecond)}
 		return
 	}
@@ -169,14 +159,17 @@ func (w *worker) classify(t *task, err error) (verdict retry.Verdict) {
 
 // note keeps what a dead letter has to tell about the failed attempt.
 func (t *task) note(err error, class retry.Class) {
-	t.err = err
-	t.stack = nil
+	if t.failed == nil {
+		t.failed = new(failed)
+	}
+	f := t.failed
+	f.err, f.stack = err, nil
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
-		t.stack = panicked.Stack
+		f.stack = panicked.Stack
 		t.rec.Result.Disposition = retry.DispositionPanic
 	}
-	t.failures = append(t.failures, retry.Failure{At: time.Now().UnixMilli(), Class: class.String(), Text: err.Error()})
+	f.attempts = append(f.attempts, retry.Failure{At: time.Now().UnixMilli(), Class: class.String(), Text: err.Error()})
 }
 
 // errorType names the Go type of the innermost error: the outer ones are what

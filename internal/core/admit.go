@@ -33,9 +33,9 @@ func (c *Core) arrive(p *Part, r *Rec) {
 	p.seen, p.last = true, r.Offset
 	cl := c.clients[p.Client]
 	p.records++
-	p.bytes += r.Size
+	p.bytes += int(r.Size)
 	cl.records++
-	cl.bytes += r.Size
+	cl.bytes += int(r.Size)
 	r.gen = p.gen
 	if p.backlog.head != nil || p.tracker.span() >= c.cfg.MaxUncommitted {
 		p.backlog.push(r)
@@ -127,9 +127,9 @@ func (c *Core) finish(p *Part, r *Rec) {
 func (c *Core) release(p *Part, r *Rec) {
 	cl := c.clients[p.Client]
 	p.records--
-	p.bytes -= r.Size
+	p.bytes -= int(r.Size)
 	cl.records--
-	cl.bytes -= r.Size
+	cl.bytes -= int(r.Size)
 }
 
 // progressed does once for a series of finished records what need not be done

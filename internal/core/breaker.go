@@ -81,12 +81,15 @@ func (c *Core) learn(p *Part, id int) *breakerState {
 // returnTickets frees the probes of a record that is back, whether it called
 // the breaker or not.
 func (c *Core) returnTickets(r *Rec) {
-	for i, b := range r.probing {
+	if r.more == nil || len(r.more.probing) == 0 {
+		return
+	}
+	probing := r.more.probing
+	r.more.probing = nil
+	for _, b := range probing {
 		b.probes--
-		r.probing[i] = nil
 		if b.state == BreakerHalfOpen {
 			c.wakeDependants(b)
 		}
 	}
-	r.probing = r.probing[:0]
 }

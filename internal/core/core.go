@@ -128,6 +128,17 @@ func (c *Core) Next() Instant {
 	return c.timers[0].at
 }
 
+// Buffered returns how many records of source partitions are in memory.
+func (c *Core) Buffered() int {
+	n := 0
+	for _, cl := range c.clients {
+		if len(cl.parts) > 0 && cl.parts[0].Role == Source {
+			n += cl.records
+		}
+	}
+	return n
+}
+
 func (c *Core) do(a Action) { c.out = append(c.out, a) }
 
 func (c *Core) notice(n Notice) { c.out = append(c.out, &n) }

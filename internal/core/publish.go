@@ -6,9 +6,10 @@ import "time"
 // position does not move before the copy is acknowledged.
 func (c *Core) publish(p *Part, r *Rec, what Publish) {
 	what.Rec = r
-	r.publish = what
+	t := r.trouble()
+	t.publish = what
 	p.publishing++
-	c.do(&r.publish)
+	c.do(&t.publish)
 }
 
 // published takes the fates of copies.
@@ -53,7 +54,7 @@ func (c *Core) acked(p *Part, ack Ack) {
 // tooLarge tries a refused copy once alone, since the limit is on a batch,
 // then without its payload if the user allowed that, and otherwise holds it.
 func (c *Core) tooLarge(p *Part, r *Rec) {
-	what := r.publish
+	what := r.more.publish
 	switch {
 	case !what.Alone:
 		what.Alone = true
@@ -91,6 +92,6 @@ func (c *Core) retryPublishes(p *Part) {
 			c.late(p, r, false)
 			continue
 		}
-		c.publish(p, r, r.publish)
+		c.publish(p, r, r.more.publish)
 	}
 }

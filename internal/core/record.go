@@ -37,32 +37,44 @@ const (
 // between Dispatch and Finished, to a worker, which sets Result.
 type Rec struct {
 	Part        *Part
-	Payload     any // the shell's own record
-	Key         []byte
+	Payload     any    // the shell's own record
+	Key         []byte // heeded by routes with ordering ByKey
 	Offset      int64
 	LeaderEpoch int32
-	Size        int // bytes that count against the limits
+	Size        int32 // bytes that count against the limits
 
 	// Attempts is how many failed attempts were charged before this one.
-	Attempts int
+	Attempts int32
 	// Failed and FirstFailure tell when the first attempt failed, if one did.
 	Failed       bool
+	Mark         Mark
 	FirstFailure Instant
 	// Due is the instant before which the record must not be handled.
 	Due Instant
 	// Rest is what is missing of the true due after Due: the record then
 	// moves on to another lane instead of being handled.
 	Rest time.Duration
-	Mark Mark
 
 	Result Result
 
-	next    *Rec
-	unit    *unit
-	seq     uint64
-	gen     uint32
+	next *Rec
+	unit *unit
+	seq  uint64
+	gen  uint32
+	more *trouble // most records never need it, and there are many
+}
+
+// trouble is what only records need that do not simply succeed.
+type trouble struct {
 	probing []*breakerState
 	publish Publish
+}
+
+func (r *Rec) trouble() *trouble {
+	if r.more == nil {
+		r.more = new(trouble)
+	}
+	return r.more
 }
 
 // Outcome is what became of an attempt, as the worker saw it.
@@ -90,9 +102,9 @@ const NoBreaker = -1
 // Result is how an attempt ended.
 type Result struct {
 	Outcome     Outcome
+	Breaker     int32 // with OutcomeHold: the breaker that refused, or NoBreaker
 	Verdict     retry.Verdict
 	Disposition retry.Disposition // why it would be dead: panic, timeout, decode; "" for the class's own
-	Breaker     int               // with OutcomeHold: the breaker that refused, or NoBreaker
 }
 
 // MaxRun is the most records handed over at once. A hand-off between

@@ -97,7 +97,7 @@ func (c *Core) hold(p *Part, r *Rec) {
 	if p.status != partOwned {
 		return
 	}
-	if r.Result.Breaker != NoBreaker && c.learn(p, r.Result.Breaker).state == BreakerOpen {
+	if r.Result.Breaker != NoBreaker && c.learn(p, int(r.Result.Breaker)).state == BreakerOpen {
 		return // the breaker's gate holds it
 	}
 	c.waitInPlace(p, r, r.Result.Verdict.After)
@@ -177,7 +177,7 @@ func (c *Core) decide(p *Part, r *Rec) retry.Decision {
 		elapsed = c.now.Sub(r.FirstFailure)
 	}
 	return c.routes[p.Route].Policy.Next(retry.State{
-		Attempts: r.Attempts + 1,
+		Attempts: int(r.Attempts) + 1,
 		Elapsed:  elapsed,
 		Verdict:  r.Result.Verdict,
 		Cause:    r.Result.Disposition,

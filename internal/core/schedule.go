@@ -128,7 +128,8 @@ func (c *Core) load(run *Run, r *Rec) {
 	for _, b := range c.routes[run.Part.Route].breakers {
 		if b.state != BreakerClosed {
 			b.probes++
-			r.probing = append(r.probing, b)
+			t := r.trouble()
+			t.probing = append(t.probing, b)
 		}
 	}
 }
