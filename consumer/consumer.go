@@ -16,7 +16,6 @@ import (
 // [Consumer.Run]. Its methods are safe for concurrent use.
 type Consumer struct {
 	cfg              Config
-	customClassifier bool
 	ran              atomic.Bool
 	stop             chan struct{} // closed to stop
 	stopOnce         sync.Once
@@ -35,7 +34,7 @@ func New(cfg Config) (*Consumer, error) {
 		full.library = confluent.Library{Logger: full.Logger}
 	}
 	return &Consumer{
-		cfg: full, customClassifier: cfg.Classifier != nil,
+		cfg: full,
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
@@ -91,7 +90,7 @@ func (c *Consumer) run(ctx, stopping context.Context) error {
 // prepare makes a runtime, with the topics checked.
 func (c *Consumer) prepare(base, stopping context.Context) (*runtime, error) {
 	rt := &runtime{
-		cfg: c.cfg, customClassifier: c.customClassifier, clock: newClock(),
+		cfg: c.cfg, clock: newClock(),
 		log:    newReporter(c.cfg.Logger, c.cfg.Observer, c.cfg.Group),
 		events: make(chan core.Event, eventBuffer), over: make(chan struct{}),
 	}

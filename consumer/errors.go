@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-kafka/holdfast/retry"
 )
 
 // Causes of an attempt's context, found with [context.Cause]. An attempt that
@@ -35,6 +37,13 @@ func (e *PanicError) Error() string {
 	}
 	return fmt.Sprintf("handler panicked: %v", e.Value)
 }
+
+// Poison tells the default classifier that trying again does not help: a panic
+// is a bug, and it is there at the next attempt too.
+func (*PanicError) Poison() bool { return true }
+
+// Disposition is what a dead letter says of it.
+func (*PanicError) Disposition() retry.Disposition { return retry.DispositionPanic }
 
 // Unwrap returns the panic's value if it was an error.
 func (e *PanicError) Unwrap() error {

@@ -18,7 +18,6 @@ const eventBuffer = 16
 // runtime is a consumer while it runs: the core and its shells.
 type runtime struct {
 	cfg              Config
-	customClassifier bool
 	name             string // this member, on copies
 	cluster          string
 	uses             map[string]topicUse

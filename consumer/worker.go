@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -141,20 +140,13 @@ func (w *worker) judge(t *task, err error) {
 
 // classify asks the user's classifier, whose panic must not take the worker.
 func (w *worker) classify(t *task, err error) (verdict retry.Verdict) {
-	var panicked *PanicError
-	if errors.As(err, &panicked) {
-		// Poison unless the classifier knows better of panics.
-		if !w.rt.customClassifier {
-			return retry.Verdict{Class: retry.ClassPoison}
-		}
-	}
 	defer func() {
 		if value := recover(); value != nil {
 			w.rt.log.classifierPanicked(t, value)
 			verdict = retry.Verdict{Class: retry.ClassTransient}
 		}
 	}()
-	return retry.Classify(context.Context(&t.ctx), w.rt.cfg.Classifier, err)
+	return retry.Classify(&t.ctx, w.rt.cfg.Classifier, err)
 }
 
 // note keeps what a dead letter has to tell about the failed attempt.
@@ -167,7 +159,6 @@ func (t *task) note(err error, class retry.Class) {
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
 		f.stack = panicked.Stack
-		t.rec.Result.Disposition = retry.DispositionPanic
 	}
 	f.attempts = append(f.attempts, retry.Failure{At: time.Now().UnixMilli(), Class: class.String(), Text: err.Error()})
 }
