@@ -145,9 +145,11 @@ func expectOnce(t *testing.T, b *bed, letters int, calls []string) {
 	}
 }
 
-// gate is a library whose transactor stops before each commit until told.
+// gate is a library whose transactor stops before each commit until told, or
+// before each begin.
 type gate struct {
 	client.Library
+	begin   bool
 	arrived chan struct{}
 	proceed chan struct{}
 }
@@ -162,54 +164,74 @@ func (g *gate) Transactor(config client.ProducerConfig) (client.Transactor, erro
 	return &gatedTransactor{Transactor: tx, gate: g}, err
 }
 
-func (t *gatedTransactor) CommitTransaction(ctx context.Context) error {
+func (g *gate) stop() {
 	select {
-	case t.gate.arrived <- struct{}{}:
-		<-t.gate.proceed
-	case <-t.gate.proceed:
+	case g.arrived <- struct{}{}:
+		<-g.proceed
+	case <-g.proceed:
+	}
+}
+
+func (t *gatedTransactor) Begin() error {
+	if t.gate.begin {
+		t.gate.stop()
+	}
+	return t.Transactor.Begin()
+}
+
+func (t *gatedTransactor) CommitTransaction(ctx context.Context) error {
+	if !t.gate.begin {
+		t.gate.stop()
 	}
 	return t.Transactor.CommitTransaction(ctx)
 }
 
-// A run that hangs with an open transaction is taken over from. It stops when
-// it wakes up, and has sent nothing twice.
+// A run that hangs, in a transaction or between two, is taken over from. It
+// stops when it wakes up, and has sent nothing twice.
 func TestTakenOverRunStops(t *testing.T) {
 	t.Parallel()
-	const letters = 6
 	for stopAt := 1; stopAt <= 3; stopAt++ {
-		t.Run(fmt.Sprintf("at commit %d", stopAt), func(t *testing.T) {
-			t.Parallel()
-			b := newBed(t)
-			b.write(letters)
-			g := &gate{Library: quiet(), arrived: make(chan struct{}), proceed: make(chan struct{})}
-			slow := b.open(g)
-			ended := make(chan error, 1)
-			go func() {
-				_, err := replayAll(context.WithoutCancel(t.Context()), slow, b.dlq, ReplayOptions{Batch: 2, By: "slow"})
-				ended <- err
-			}()
-			for i := range stopAt {
-				<-g.arrived
-				if i < stopAt-1 {
-					g.proceed <- struct{}{}
-				}
-			}
-			if stopAt > 1 { // the lease was committed
-				_, err := replayAll(t.Context(), b.Cluster, b.dlq, ReplayOptions{Batch: 2})
-				if held, ok := errors.AsType[*LeaseError](err); !ok || held.By != "slow" {
-					t.Fatalf("got %v, want a lease held by slow", err)
-				}
-			}
-			if _, err := replayAll(t.Context(), b.Cluster, b.dlq, ReplayOptions{Batch: 2, Takeover: true}); err != nil {
-				t.Fatal(err)
-			}
-			close(g.proceed)
-			if err := <-ended; !errors.Is(err, ErrFenced) {
-				t.Errorf("the slow run ended with %v, want %v", err, ErrFenced)
-			}
-			expectOnce(t, b, letters, nil)
-		})
+		for _, begin := range []bool{true, false} {
+			t.Run(fmt.Sprintf("transaction %d before begin %v", stopAt, begin), func(t *testing.T) {
+				t.Parallel()
+				takeOver(t, stopAt, begin)
+			})
+		}
 	}
+}
+
+func takeOver(t *testing.T, stopAt int, begin bool) {
+	t.Helper()
+	const letters = 6
+	b := newBed(t)
+	b.write(letters)
+	g := &gate{Library: quiet(), begin: begin, arrived: make(chan struct{}), proceed: make(chan struct{})}
+	slow := b.open(g)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := replayAll(context.WithoutCancel(t.Context()), slow, b.dlq, ReplayOptions{Batch: 2, By: "slow"})
+		ended <- err
+	}()
+	for i := range stopAt {
+		<-g.arrived
+		if i < stopAt-1 {
+			g.proceed <- struct{}{}
+		}
+	}
+	if stopAt > 1 { // the lease was committed
+		_, err := replayAll(t.Context(), b.Cluster, b.dlq, ReplayOptions{Batch: 2})
+		if held, ok := errors.AsType[*LeaseError](err); !ok || held.By != "slow" {
+			t.Fatalf("got %v, want a lease held by slow", err)
+		}
+	}
+	if _, err := replayAll(t.Context(), b.Cluster, b.dlq, ReplayOptions{Batch: 2, Takeover: true}); err != nil {
+		t.Fatal(err)
+	}
+	close(g.proceed)
+	if err := <-ended; !errors.Is(err, ErrFenced) {
+		t.Errorf("the slow run ended with %v, want %v", err, ErrFenced)
+	}
+	expectOnce(t, b, letters, nil)
 }
 
 // Two runs that start together: each record is sent once, whoever wins.
