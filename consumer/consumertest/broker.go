@@ -4,9 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 )
+
+// minSessionTimeout lets tests of lost members be quick: Kafka's own least is
+// six seconds.
+const minSessionTimeout = 100 * time.Millisecond
 
 // Broker is an embedded Kafka broker: one process, no Docker, no disk. It
 // speaks the real protocol on loopback, transactions and both group protocols
@@ -29,6 +34,7 @@ func NewBroker(topics ...Topic) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.DefaultNumPartitions(1),
+		kfake.GroupMinSessionTimeout(minSessionTimeout),
 	}
 	for _, topic := range topics {
 		opts = append(opts, kfake.SeedTopics(int32(topic.Partitions), topic.Name))
