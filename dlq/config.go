@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Now is the clock. Nil: [time.Now].
 	Now func() time.Time
+	// Logger gets what the Kafka client has to say. Nil: [slog.Default].
+	Logger *slog.Logger
 	// Library makes the Kafka clients. Nil: the real one.
 	Library client.Library
 }
@@ -66,7 +69,7 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.Library == nil {
-		c.Library = confluent.Library{}
+		c.Library = confluent.Library{Logger: c.Logger}
 	}
 	c.Kafka = maps.Clone(c.Kafka)
 	if c.Kafka == nil {

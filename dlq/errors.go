@@ -1,9 +1,12 @@
 package dlq
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-kafka/holdfast/internal/client"
 )
 
 // ErrFenced is returned by a run that another run has taken over from. Nothing
@@ -46,4 +49,28 @@ type StalePlanError struct {
 // Error says what changed.
 func (e *StalePlanError) Error() string {
 	return fmt.Sprintf("the plan for %s is stale: %s", e.DLQ, e.Reason)
+}
+
+// IsDenied reports whether an error means that the cluster refused who we are
+// or what we may do. Trying again does not help.
+func IsDenied(err error) bool {
+	switch client.CodeOf(err) {
+	case client.Authentication, client.SSL, client.TopicAuthorization, client.GroupAuthorization,
+		client.ClusterAuthorization, client.TransactionalIDAuth:
+		return true
+	default:
+		return false
+	}
+}
+
+// IsUnreachable reports whether an error means that the cluster did not answer
+// in time. Trying again can help.
+func IsUnreachable(err error) bool {
+	switch client.CodeOf(err) {
+	case client.Transport, client.TimedOut, client.AllBrokersDown, client.RequestTimedOut,
+		client.MsgTimedOut, client.CoordinatorNotAvailable:
+		return true
+	default:
+		return errors.Is(err, context.DeadlineExceeded)
+	}
 }

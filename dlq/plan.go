@@ -87,6 +87,17 @@ const (
 	SkipExpired SkipReason = "expired"
 )
 
+// Blocked reports whether a guard stands behind the reason: somebody wanted
+// the record sent and it is not. The others are as it should be.
+func (r SkipReason) Blocked() bool {
+	switch r {
+	case SkipDecided, SkipDuplicate, SkipLimit:
+		return false
+	default:
+		return true
+	}
+}
+
 // Skipped counts the dead letters that were skipped for one reason.
 type Skipped struct {
 	Count    int64
@@ -106,6 +117,17 @@ func (s Skips) add(reason SkipReason, id ID) {
 	if k.Count++; len(k.Examples) < examples {
 		k.Examples = append(k.Examples, id)
 	}
+}
+
+// Blocked returns how many were skipped because of a guard.
+func (s Skips) Blocked() int64 {
+	var n int64
+	for reason, k := range s {
+		if reason.Blocked() {
+			n += k.Count
+		}
+	}
+	return n
 }
 
 // Total returns how many were skipped in all.
