@@ -107,7 +107,13 @@ func (w *worker) call(t *task) (err error) {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	return t.tenure.route.handler.Handle(&t.ctx, &t.record)
+	err = t.tenure.route.handler.Handle(&t.ctx, &t.record)
+	if err != nil {
+		// A typed nil pointer is an error whose text cannot be read. Found
+		// here it counts as the handler's panic, later it would end the process.
+		_ = err.Error()
+	}
+	return err
 }
 
 // judge turns a handler's error into a result for the core.
