@@ -141,7 +141,8 @@ type Consumer interface {
 	// asking the broker; -1 for one that is not known yet. The low one is
 	// known only where statistics are on.
 	Watermarks(part TopicPartition) (low, high int64, err error)
-	// Close leaves the group. The rebalance callback runs inside it. It
+	// Close leaves the group. The rebalance callback runs inside it, once,
+	// to revoke all that is assigned, if anything is. Close
 	// must not be called while a Commit is outstanding nor after a fatal
 	// error: it would not return. Of a fatal error that Poll has told it
 	// knows, and returns an *Error with code State, the client unfreed.

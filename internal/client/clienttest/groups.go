@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
@@ -17,6 +18,7 @@ func groupBehaviours(strategy string) []behaviour {
 		{"a rebalance loses and doubles no record", g.rebalanceKeepsPositions},
 		{"the pause flag survives revoke and assign", g.pauseSurvives},
 		{"the revoke callback runs inside close and can commit", g.revokeInClose},
+		{"a close during a rebalance can still commit", g.closeInRebalance},
 		{"store after revoke is refused", g.storeAfterRevoke},
 		{"a rebalance that nobody answers is answered", g.unanswered},
 		{"poll inside the callback is refused", g.pollInside},
@@ -193,6 +195,37 @@ func (g *balancing) revokeInClose(b *bench) {
 	}
 }
 
+// The rebalance that the second one's leaving brings about reaches the first
+// inside its own close.
+func (g *balancing) closeInRebalance(b *bench) {
+	topic, first, second := g.pair(b)
+	for p := range int32(4) {
+		b.write(topic, p, numbers(5)...)
+	}
+	second.subscribe(topic)
+	b.share(first, second)
+	owned := slices.Collect(maps.Keys(first.owned))
+	var told []client.RebalanceKind
+	first.onAssigned = func([]client.TopicPartition) { told = append(told, client.Assigned) }
+	first.onRevoked = func(r client.Rebalance) {
+		told = append(told, client.Revoked)
+		for _, part := range r.Partitions {
+			first.stored(position(part.Topic, part.Partition, 3))
+		}
+		b.check(first.Commit())
+	}
+	b.must(second.close())
+	b.must(first.close())
+	if !slices.Equal(told, []client.RebalanceKind{client.Revoked}) {
+		b.Errorf("close told of %v, want one revocation", told)
+	}
+	offsets, err := b.admin.GroupOffsets(b.context(), b.name("group"), topic)
+	b.must(err)
+	if len(offsets) != len(owned) {
+		b.Errorf("group has %+v, want a position for each of %v", offsets, owned)
+	}
+}
+
 func (g *balancing) storeAfterRevoke(b *bench) {
 	topic, first, second := g.pair(b)
 	second.subscribe(topic)
@@ -256,23 +289,24 @@ func (g *balancing) maxPoll(b *bench) {
 	slow.subscribe(topic)
 	b.until("the slow one owns all and reads", func() bool { return len(slow.owned) == 2 && len(slow.records) > 0 }, slow)
 	slow.stored(position(topic, 0, 1))
+	b.pass(b.features.MaxPoll + 2*time.Second)
 	quick := b.consumer(b.name("group"), config)
 	quick.subscribe(topic)
 	b.until("the other owns all", func() bool { return len(quick.owned) == 2 }, quick)
 	if err := slow.Commit(); client.CodeOf(err) == 0 {
 		b.Errorf("commit by one who is out: got %v, want an error", err)
 	}
-	var lost []client.Rebalance
+	lost := 0
 	slow.onRevoked = func(r client.Rebalance) {
 		if r.Lost {
-			lost = append(lost, r)
+			lost += len(r.Partitions)
 		}
 	}
 	b.until("the slow one has lost all and owns half", func() bool {
-		return len(lost) > 0 && len(slow.owned) == 1 && len(quick.owned) == 1
+		return lost > 0 && len(slow.owned) == 1 && len(quick.owned) == 1
 	}, slow, quick)
-	if len(lost[0].Partitions) != 2 {
-		b.Errorf("lost %v, want both partitions", lost[0].Partitions)
+	if lost != 2 {
+		b.Errorf("lost %d partitions, want both", lost)
 	}
 	if !slices.ContainsFunc(slow.failures, func(err error) bool { return client.CodeOf(err) == client.MaxPollExceeded }) {
 		b.Errorf("failures %v, want one with code MaxPollExceeded", slow.failures)

@@ -163,7 +163,9 @@ func (m *member) values() []string {
 // stored stores one position, which must be accepted.
 func (m *member) stored(o client.Offset) {
 	m.bench.Helper()
-	m.bench.check(m.Store([]client.Offset{o}))
+	if err := m.Store([]client.Offset{o}); err != nil {
+		m.bench.Errorf("store %s/%d at %d: %v", o.Topic, o.Partition, o.Offset, err)
+	}
 }
 
 // committed asks the group for one position.

@@ -71,21 +71,21 @@ func commitNothing(b *bench) {
 
 func storeUnowned(b *bench) {
 	topic := b.topic("unowned", 1)
-	other := b.topic("other", 1)
+	other := b.name("never-heard-of")
 	b.write(topic, 0, numbers(10)...)
 	m := b.owner(topic, 1)
 	offsets := []client.Offset{position(other, 0, 3), position(topic, 0, 5)}
 	offsets[1].Err = errors.New("from before")
-	b.wantCode("store", m.Store(offsets), client.State)
-	b.wantCode("entry", offsets[0].Err, client.State)
+	b.wantCode("store", m.Store(offsets), client.UnknownPartition)
+	b.wantCode("entry", offsets[0].Err, client.UnknownPartition)
 	b.check(offsets[1].Err)
 	b.check(m.Commit())
 	if got := m.committed(topic, 0); got != 5 {
 		b.Errorf("committed %d, want 5", got)
 	}
 	one := []client.Offset{position(other, 0, 3)}
-	b.wantCode("store of one", m.Store(one), client.State)
-	b.wantCode("its entry", one[0].Err, client.State)
+	b.wantCode("store of one", m.Store(one), client.UnknownPartition)
+	b.wantCode("its entry", one[0].Err, client.UnknownPartition)
 }
 
 func storedIsForgotten(b *bench) {

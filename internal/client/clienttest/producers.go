@@ -125,7 +125,7 @@ func unknownTopicReported(b *bench) {
 		w.flush()
 		err = w.got()[0].Err
 	}
-	b.wantCode("produce", err, client.UnknownTopic)
+	b.wantCode("produce", err, client.UnknownTopicOrPartition)
 }
 
 func queueFull(b *bench) {

@@ -12,7 +12,6 @@ import (
 func recordBehaviours() []behaviour {
 	return []behaviour{
 		{"a record is read as it was written, null and empty told apart", recordIsFaithful},
-		{"a log-append topic says so and sets the time", logAppendTime},
 		{"statistics come as JSON when asked for", statisticsCome},
 		{"poll after close is refused", pollAfterClose},
 		{"close twice is no error", closeTwice},

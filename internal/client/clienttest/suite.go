@@ -29,6 +29,8 @@ type Features struct {
 	// behaviour that exceeds it. Brokers have a least session timeout: 6 s
 	// by default. Default 6 s.
 	MaxPoll time.Duration
+	// LogAppendTime: the broker can set timestamps itself.
+	LogAppendTime bool
 	// Groups are the protocols to balance with: values of
 	// partition.assignment.strategy. Default: cooperative-sticky and range.
 	Groups []string
@@ -73,6 +75,9 @@ func behaviours(features Features) []behaviour {
 		producerBehaviours(), transactorBehaviours(), adminBehaviours(),
 	} {
 		all = append(all, list...)
+	}
+	if features.LogAppendTime {
+		all = append(all, behaviour{"a log-append topic says so and sets the time", logAppendTime})
 	}
 	for _, strategy := range features.Groups {
 		for _, b := range groupBehaviours(strategy) {
@@ -158,6 +163,13 @@ func (b *bench) topicWith(base string, partitions int, config map[string]string)
 	topic := b.name(base)
 	b.must(b.admin.CreateTopics(b.context(), []client.TopicSpec{{Topic: topic, Partitions: partitions, Config: config}}))
 	return topic
+}
+
+// pass lets time pass where that itself is what a behaviour is about.
+func (b *bench) pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
 }
 
 func at(topic string, partition int32) client.TopicPartition {

@@ -157,7 +157,7 @@ func outOfTurn(b *bench) {
 func abortReports(b *bench) {
 	topic := b.topic("purged", 1)
 	w := &writer{bench: b}
-	tx, err := b.harness.Library.Transactor(w.config(client.Config{"transactional.id": b.name("id"), "linger.ms": "60000"}))
+	tx, err := b.harness.Library.Transactor(w.config(client.Config{"transactional.id": b.name("id"), "linger.ms": "10000"}))
 	b.must(err)
 	b.Cleanup(func() { b.check(tx.Close()) })
 	w.Producer = tx

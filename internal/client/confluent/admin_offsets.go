@@ -119,7 +119,7 @@ func (a *admin) GroupOffsets(ctx context.Context, group, topic string) ([]client
 	err := a.call(ctx, "offsets of group "+group, func(ctx context.Context) error {
 		result, err := a.kafka.ListConsumerGroupOffsets(ctx, []kafka.ConsumerGroupTopicPartitions{{Group: group}},
 			kafka.SetAdminRequestTimeout(remaining(ctx)))
-		if err != nil {
+		if err != nil && !noSuchGroup(err) {
 			return err
 		}
 		for i := range result.ConsumerGroupsTopicPartitions {

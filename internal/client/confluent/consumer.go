@@ -5,6 +5,7 @@ package confluent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,11 +23,12 @@ type consumer struct {
 	// Poll does not and would read freed memory.
 	closed atomic.Bool
 
-	incremental bool            // the group's protocol, known from the first assignment on
-	serving     bool            // a rebalance callback is running
-	answered    bool            // and has assigned or unassigned
-	fatal       bool            // a fatal error was polled: Close would not return
-	pending     []*client.Error // what a callback could not tell; the next Poll does
+	held        []client.TopicPartition // what is assigned
+	incremental bool                    // the group's protocol, known from the first assignment on
+	serving     bool                    // a rebalance callback is running
+	answered    bool                    // and has assigned or unassigned
+	fatal       bool                    // a fatal error was polled: Close would not return
+	pending     []*client.Error         // what a callback could not tell; the next Poll does
 }
 
 // Consumer makes a consumer. It connects in the background.
@@ -59,8 +61,17 @@ func (c *consumer) Assign(parts []client.Offset) error {
 	} else {
 		err = c.kafka.Assign(positionsOut(parts))
 	}
-	c.answered = c.answered || err == nil
-	return errorOf(err)
+	if err != nil {
+		return errorOf(err)
+	}
+	if !c.incremental {
+		c.held = nil
+	}
+	for i := range parts {
+		c.held = append(c.held, parts[i].TopicPartition)
+	}
+	c.answered = true
+	return nil
 }
 
 func (c *consumer) Unassign(parts []client.TopicPartition) error {
@@ -70,8 +81,14 @@ func (c *consumer) Unassign(parts []client.TopicPartition) error {
 	} else {
 		err = c.kafka.Unassign()
 	}
-	c.answered = c.answered || err == nil
-	return errorOf(err)
+	if err != nil {
+		return errorOf(err)
+	}
+	c.held = slices.DeleteFunc(c.held, func(held client.TopicPartition) bool {
+		return !c.incremental || slices.Contains(parts, held)
+	})
+	c.answered = true
+	return nil
 }
 
 func (c *consumer) Pause(parts []client.TopicPartition) error {
@@ -126,9 +143,18 @@ func (c *consumer) Commit() error {
 }
 
 func (c *consumer) Committed(parts []client.TopicPartition, timeout time.Duration) ([]client.Offset, error) {
-	offsets, err := c.kafka.Committed(partitionsOut(parts), milliseconds(timeout))
+	asked := partitionsOut(parts)
+	offsets, err := c.kafka.Committed(asked, milliseconds(timeout))
+	if noSuchGroup(err) {
+		return offsetsIn(asked), nil
+	}
 	if err != nil {
 		return nil, errorOf(err)
+	}
+	for i := range offsets {
+		if noSuchGroup(offsets[i].Error) {
+			offsets[i].Error = nil
+		}
 	}
 	return offsetsIn(offsets), nil
 }

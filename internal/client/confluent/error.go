@@ -39,6 +39,14 @@ func clientError(e kafka.Error) *client.Error {
 	}
 }
 
+// noSuchGroup tells of a group that the coordinator does not have, which is
+// a group without positions. Some brokers answer with this where others
+// answer with nothing.
+func noSuchGroup(err error) bool {
+	e, ok := errors.AsType[kafka.Error](err)
+	return ok && e.Code() == kafka.ErrGroupIDNotFound
+}
+
 func invalid(text string) *client.Error {
 	return &client.Error{Code: client.InvalidArg, Text: text}
 }

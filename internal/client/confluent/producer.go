@@ -14,8 +14,7 @@ import (
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
 
-// maxTopicName is the limit of Kafka. The binding panics on names over 512
-// bytes, and names can come from a record's headers.
+// maxTopicName is the limit of Kafka. Names can come from a record's headers.
 const maxTopicName = 249
 
 // flushStep bounds one call into the library, which no context can interrupt.
@@ -89,11 +88,27 @@ func (p *producer) Produce(m *client.Message, tag any) error {
 		out.Timestamp = time.UnixMilli(m.Timestamp)
 	}
 	p.outstanding.Add(1)
-	if err := p.kafka.Produce(&out, nil); err != nil {
+	if err := p.enqueue(&out); err != nil {
 		p.settle(1)
 		return p.refusal(err)
 	}
 	return nil
+}
+
+// enqueue survives the binding's panic: it has no other way to say that the
+// library refuses a topic, be it for its name or for settings that contradict
+// each other and are only looked at then, as linger.ms and message.timeout.ms.
+func (p *producer) enqueue(m *kafka.Message) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			text, ok := cause.(string)
+			if !ok {
+				panic(cause)
+			}
+			err = invalid(text)
+		}
+	}()
+	return p.kafka.Produce(m, nil)
 }
 
 // refusal looks behind the bare "fatal" of a producer that has failed, for the

@@ -4,6 +4,7 @@ package confluent
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
 
@@ -13,9 +14,12 @@ import (
 // rebalance runs the caller's callback and answers in its place if it did not,
 // or could not.
 func (c *consumer) rebalance(event kafka.Event, callback func(client.Rebalance)) {
-	r := c.read(event)
+	r, tell := c.read(event), true
 	c.serving, c.answered = true, false
-	if callback != nil {
+	if c.closed.Load() {
+		r, tell = c.farewell(r)
+	}
+	if callback != nil && tell {
 		callback(r)
 	}
 	c.serving = false
@@ -41,6 +45,22 @@ func (c *consumer) read(event kafka.Event) client.Rebalance {
 	assigned, _ := event.(kafka.AssignedPartitions)
 	c.incremental = c.kafka.GetRebalanceProtocol() == "COOPERATIVE"
 	return client.Rebalance{Kind: client.Assigned, Partitions: partitionsIn(assigned.Partitions)}
+}
+
+// farewell is what to tell of a rebalance inside Close. The library treats
+// every answer there as giving everything up, an assignment's too, and tells
+// of the revocation afterwards, when nothing can be stored or committed any
+// more. So the first rebalance of any kind is the caller's last word about
+// all it has, and the rest is answered here.
+func (c *consumer) farewell(r client.Rebalance) (last client.Rebalance, tell bool) {
+	if len(c.held) == 0 {
+		return r, false
+	}
+	return client.Rebalance{
+		Kind:       client.Revoked,
+		Partitions: slices.Clone(c.held),
+		Lost:       c.kafka.AssignmentLost(),
+	}, true
 }
 
 func (c *consumer) answer(r client.Rebalance) error {

@@ -103,6 +103,24 @@ func TestUnknownKeyIsAnError(t *testing.T) {
 	}
 }
 
+// The library looks at some settings only when it meets a topic, and the
+// binding can only panic about it.
+func TestContradictorySettingsAreAnErrorOfProduce(t *testing.T) {
+	t.Parallel()
+	p, err := quiet().Transactor(client.ProducerConfig{Config: client.Config{
+		transactionalID: "x", "linger.ms": "60000", "bootstrap.servers": "127.0.0.1:1",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Produce(&client.Message{Topic: "t"}, nil); client.CodeOf(err) != client.InvalidArg {
+		t.Errorf("got %v, want code InvalidArg", err)
+	}
+	if err := p.Close(); err != nil || p.Outstanding() != 0 {
+		t.Errorf("got %v with %d outstanding", err, p.Outstanding())
+	}
+}
+
 func TestMillisecondsRoundUp(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[time.Duration]int{-time.Second: 0, 0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2} {

@@ -151,7 +151,7 @@ func (p *Producer) write(at client.TopicPartition, messages []pending, bytes int
 		err = fail(fault.code, "batch to %s/%d refused", at.Topic, at.Partition)
 	case p.cluster.topics[at.Topic] == nil:
 		b.due = now.Add(p.patience)
-		err = fail(client.UnknownTopic, "topic %s does not exist", at.Topic)
+		err = fail(client.UnknownTopicOrPartition, "topic %s does not exist", at.Topic)
 	case log == nil:
 		err = fail(client.UnknownPartition, "%s has no partition %d", at.Topic, at.Partition)
 	case bytes > p.cluster.maxBatch(at.Topic):

@@ -28,8 +28,12 @@ func (m *Consumer) store(o client.Offset) error {
 		return fail(client.InvalidArg, "enable.auto.offset.store is not false")
 	}
 	claim := m.claims[o.TopicPartition]
-	if claim == nil {
+	switch {
+	case claim != nil:
+	case m.known[o.TopicPartition]:
 		return fail(client.State, "%s/%d is not assigned", o.Topic, o.Partition)
+	default:
+		return fail(client.UnknownPartition, "%s/%d is not known here", o.Topic, o.Partition)
 	}
 	o.Err = nil
 	claim.stored = o

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	for name, delays := range map[string]fake.Delays{"instant": {}, "late": late} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clienttest.Run(t, clienttest.Features{Bubble: synctest.Test}, func(t *testing.T) clienttest.Harness {
+			clienttest.Run(t, clienttest.Features{Bubble: synctest.Test, LogAppendTime: true}, func(t *testing.T) clienttest.Harness {
 				return clienttest.Harness{Library: fake.New(fake.Config{
 					Seed:     1,
 					Delays:   delays,

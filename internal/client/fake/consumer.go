@@ -280,9 +280,10 @@ func (m *Consumer) lose(code client.Code) {
 		return
 	}
 	m.member, m.lost = false, true
-	m.ops = append(slices.DeleteFunc(m.ops, func(o op) bool { return o.rebalance != nil }),
+	// A revocation that is waiting comes all the same, and says lost too.
+	m.ops = append(slices.DeleteFunc(m.ops, func(o op) bool { return o.rebalance != nil && o.rebalance.Kind == client.Assigned }),
 		op{failure: fail(code, "consumer %s is out of group %s", m.name, m.groupID)},
-		op{rebalance: &client.Rebalance{Kind: client.Revoked, Lost: true}, lost: true})
+		op{rebalance: &client.Rebalance{Kind: client.Revoked}, lost: true})
 	m.group.remove(m)
 	signal(m.wake)
 }

@@ -112,6 +112,7 @@ func (m *Consumer) take() client.Message {
 func (m *Consumer) serve(o op) {
 	m.cluster.mu.Lock()
 	r := *o.rebalance
+	r.Lost = r.Kind == client.Revoked && m.lost
 	if o.lost {
 		r.Partitions = m.assigned()
 	}
@@ -226,7 +227,5 @@ func (m *Consumer) farewell() (op, bool) {
 	if m.group == nil || len(parts) == 0 {
 		return op{}, false
 	}
-	o := rebalanceOp(client.Revoked, parts)
-	o.rebalance.Lost = m.lost
-	return o, true
+	return rebalanceOp(client.Revoked, parts), true
 }
