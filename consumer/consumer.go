@@ -15,12 +15,12 @@ import (
 // Consumer consumes a group's topics. Make it with [New], run it once with
 // [Consumer.Run]. Its methods are safe for concurrent use.
 type Consumer struct {
-	cfg              Config
-	ran              atomic.Bool
-	stop             chan struct{} // closed to stop
-	stopOnce         sync.Once
-	ended            chan struct{} // closed when Run returned
-	rt               atomic.Pointer[runtime]
+	cfg      Config
+	ran      atomic.Bool
+	stop     chan struct{} // closed to stop
+	stopOnce sync.Once
+	ended    chan struct{} // closed when Run returned
+	rt       atomic.Pointer[runtime]
 }
 
 // New checks a configuration and returns a consumer for it, or every mistake
@@ -34,7 +34,7 @@ func New(cfg Config) (*Consumer, error) {
 		full.library = confluent.Library{Logger: full.Logger}
 	}
 	return &Consumer{
-		cfg: full,
+		cfg:  full,
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }

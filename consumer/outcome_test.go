@@ -385,4 +385,3 @@ func TestAnErrorThatCannotBeReadIsDeadAndNotACrash(t *testing.T) {
 type unreadable struct{ text string }
 
 func (e *unreadable) Error() string { return e.text }
-

@@ -60,11 +60,12 @@ func (p *publisher) close() {
 // write hands one copy to the producer. Its fate comes as a report.
 func (p *publisher) write(what *core.Publish) {
 	t, _ := what.Rec.Payload.(*task)
+	alone := what.Alone // what is the core's again as soon as its report is out
 	m, err := p.message(t, what)
 	if err == nil {
 		err = p.ready()
 	}
-	if err == nil && what.Alone {
+	if err == nil && alone {
 		p.wait()
 	}
 	if err == nil {
@@ -75,7 +76,7 @@ func (p *publisher) write(what *core.Publish) {
 		p.rt.send(&core.Published{Acks: []core.Ack{{Rec: what.Rec, Result: resultOf(err)}}})
 		return
 	}
-	if what.Alone {
+	if alone {
 		p.wait()
 	}
 }

@@ -76,7 +76,7 @@ func orders(partitions int) map[string]int { return map[string]int{"orders": par
 
 // quick waits 1 s, then 10 s, then gives up.
 func quick() retry.Policy {
-	return retry.Policy{MaxAttempts: 3, Initial: time.Second, Multiplier: 10, DisableJitter: true}
+	return retry.Policy{MaxAttempts: 3, Initial: time.Second, Multiplier: 10, Max: 10 * time.Second, DisableJitter: true}
 }
 
 // config consumes orders with h; change may adjust it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -165,6 +166,10 @@ func (t *task) note(err error, class retry.Class) {
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
 		f.stack = panicked.Stack
+	}
+	if len(f.attempts) == retry.MaxFailures {
+		// A copy tells of the first and the latest, however many there were.
+		f.attempts = slices.Delete(f.attempts, 1, 2)
 	}
 	f.attempts = append(f.attempts, retry.Failure{At: time.Now().UnixMilli(), Class: class.String(), Text: err.Error()})
 }
