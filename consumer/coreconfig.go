@@ -22,7 +22,7 @@ const (
 
 func (rt *runtime) coreConfig() core.Config {
 	cfg := core.Config{
-		Slots:          rt.cfg.Concurrency,
+		Slots:          rt.slots(),
 		CommitInterval: rt.cfg.CommitInterval,
 		CommitCount:    commitCount,
 		DrainTimeout:   rt.cfg.DrainTimeout,
@@ -45,6 +45,11 @@ func (rt *runtime) coreConfig() core.Config {
 	}
 	return cfg
 }
+
+// slots are the workers and a few more: a run that waits for the next free
+// worker spares it the way over the loop. Handlers in flight are as many as
+// there are workers, whatever waits.
+func (rt *runtime) slots() int { return rt.cfg.Concurrency + rt.cfg.Concurrency/8 + 1 }
 
 // commitCount is after how many records a commit comes before its interval: a
 // crash repeats no more than about a second's work of a fast consumer.

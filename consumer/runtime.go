@@ -174,7 +174,7 @@ func (rt *runtime) start() error {
 	rt.pollers = clients
 	rt.ballast = make([]byte, ballastBytes)
 	rt.core = core.New(rt.coreConfig())
-	rt.work = make(chan *core.Run, rt.cfg.Concurrency)
+	rt.work = make(chan *core.Run, rt.slots())
 	for range rt.cfg.Concurrency {
 		w := &worker{rt: rt}
 		rt.workers = append(rt.workers, w)

@@ -9,7 +9,7 @@ import (
 // Config is what the core is built from. The shell fills in every field; there
 // are no defaults here.
 type Config struct {
-	Slots          int // handlers in flight, in all
+	Slots          int // runs handed out at once, in all
 	Routes         []Route
 	Clients        []Client
 	CommitInterval time.Duration
