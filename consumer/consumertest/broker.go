@@ -13,6 +13,16 @@ import (
 // six seconds.
 const minSessionTimeout = 100 * time.Millisecond
 
+// newProtocol sets what the broker decides under group.protocol=consumer, where
+// members cannot: to move partitions in a second and to give a silent member
+// up soon. Kafka's own are 5 s and 45 s.
+func newProtocol() map[string]string {
+	return map[string]string{
+		"group.consumer.heartbeat.interval.ms": "300",
+		"group.consumer.session.timeout.ms":    "3000",
+	}
+}
+
 // Broker is an embedded Kafka broker: one process, no Docker, no disk. It
 // speaks the real protocol on loopback, transactions and both group protocols
 // included, and is what Holdfast's own tests and example run on.
@@ -35,6 +45,7 @@ func NewBroker(topics ...Topic) (*Broker, error) {
 		kfake.NumBrokers(1),
 		kfake.DefaultNumPartitions(1),
 		kfake.GroupMinSessionTimeout(minSessionTimeout),
+		kfake.BrokerConfigs(newProtocol()),
 	}
 	for _, topic := range topics {
 		opts = append(opts, kfake.SeedTopics(int32(topic.Partitions), topic.Name))

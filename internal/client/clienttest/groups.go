@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
 
-func groupBehaviours(strategy string) []behaviour {
-	g := &balancing{config: client.Config{"partition.assignment.strategy": strategy}, eager: strategy != "cooperative-sticky"}
+func groupBehaviours(way Balance) []behaviour {
+	g := &balancing{way: way}
 	return []behaviour{
 		{"two clients of a group share its partitions, and one takes all when the other leaves", g.shareAndLeave},
 		{"clients of a group with different topics balance each by itself", g.apart},
@@ -27,14 +27,15 @@ func groupBehaviours(strategy string) []behaviour {
 	}
 }
 
-// balancing holds behaviours of a group under one strategy.
-type balancing struct {
-	config client.Config
-	eager  bool
-}
+// balancing holds behaviours of a group that shares in one way.
+type balancing struct{ way Balance }
 
 func (g *balancing) with(extra client.Config) client.Config {
-	out := maps.Clone(g.config)
+	out := client.Config{strategyKey: string(g.way), "heartbeat.interval.ms": "200"}
+	if g.way == Broker {
+		// The newer protocol refuses what the broker decides.
+		out = client.Config{"group.protocol": "consumer", strategyKey: ""}
+	}
 	maps.Copy(out, extra)
 	return out
 }
@@ -44,10 +45,10 @@ func (g *balancing) with(extra client.Config) client.Config {
 func (g *balancing) pair(b *bench) (topic string, first, second *member) {
 	b.Helper()
 	topic = b.topic("shared", 4)
-	first = b.consumer(b.name("group"), g.config)
+	first = b.consumer(b.name("group"), g.with(nil))
 	first.subscribe(topic)
 	b.until("the first owns all", func() bool { return len(first.owned) == 4 }, first)
-	second = b.consumer(b.name("group"), g.config)
+	second = b.consumer(b.name("group"), g.with(nil))
 	return topic, first, second
 }
 
@@ -73,7 +74,7 @@ func (g *balancing) apart(b *bench) {
 	one, other := b.topic("one", 2), b.topic("other", 2)
 	var members []*member
 	for _, topic := range []string{one, other, one, other} {
-		m := b.consumer(b.name("group"), g.config)
+		m := b.consumer(b.name("group"), g.with(nil))
 		m.subscribe(topic)
 		members = append(members, m)
 	}
@@ -99,7 +100,7 @@ func (g *balancing) moves(b *bench) {
 	}
 	revoked := first.rebalances[before+i]
 	want := 2
-	if g.eager {
+	if g.way == Eager {
 		want = 4
 	}
 	if len(revoked.Partitions) != want || revoked.Lost {
@@ -239,7 +240,7 @@ func (g *balancing) storeAfterRevoke(b *bench) {
 func (g *balancing) unanswered(b *bench) {
 	topic := b.topic("unanswered", 1)
 	b.write(topic, 0, numbers(3)...)
-	m := b.consumer(b.name("group"), g.config)
+	m := b.consumer(b.name("group"), g.with(nil))
 	calls := 0
 	b.must(m.Subscribe([]string{topic}, func(client.Rebalance) { calls++ }))
 	m.read(3)
@@ -252,7 +253,7 @@ func (g *balancing) unanswered(b *bench) {
 
 func (g *balancing) pollInside(b *bench) {
 	topic := b.topic("inside", 1)
-	m := b.consumer(b.name("group"), g.config)
+	m := b.consumer(b.name("group"), g.with(nil))
 	m.onAssigned = func([]client.TopicPartition) {
 		kind, err := m.Poll(0, new(client.Message))
 		if kind != client.Failure {
@@ -282,7 +283,11 @@ func (g *balancing) pattern(b *bench) {
 
 func (g *balancing) maxPoll(b *bench) {
 	interval := strconv.FormatInt(b.features.MaxPoll.Milliseconds(), 10)
-	config := g.with(client.Config{"max.poll.interval.ms": interval, "session.timeout.ms": interval})
+	config := g.with(client.Config{"max.poll.interval.ms": interval})
+	if g.way != Broker {
+		config["session.timeout.ms"] = interval
+		config["heartbeat.interval.ms"] = strconv.FormatInt(b.features.MaxPoll.Milliseconds()/4, 10)
+	}
 	topic := b.topic("slow", 2)
 	b.write(topic, 0, numbers(10)...)
 	slow := b.consumer(b.name("group"), config)

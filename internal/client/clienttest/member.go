@@ -1,12 +1,15 @@
 package clienttest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
+
+const strategyKey = "partition.assignment.strategy"
 
 // member is a consumer with everything it has seen.
 type member struct {
@@ -28,16 +31,17 @@ type member struct {
 func (b *bench) consumer(group string, extra client.Config) *member {
 	b.Helper()
 	config := b.config(client.Config{
-		"group.id":                      group,
-		"auto.offset.reset":             "earliest",
-		"enable.auto.commit":            "false",
-		"enable.auto.offset.store":      "false",
-		"partition.assignment.strategy": "cooperative-sticky",
-		"fetch.wait.max.ms":             "10",
-		"fetch.queue.backoff.ms":        "10",
+		"group.id":                 group,
+		"auto.offset.reset":        "earliest",
+		"enable.auto.commit":       "false",
+		"enable.auto.offset.store": "false",
+		strategyKey:                "cooperative-sticky",
+		"fetch.wait.max.ms":        "10",
+		"fetch.queue.backoff.ms":   "10",
 	})
-	for key, value := range extra {
-		config[key] = value
+	maps.Copy(config, extra)
+	if config[strategyKey] == "" {
+		delete(config, strategyKey)
 	}
 	inner, err := b.harness.Library.Consumer(config)
 	b.must(err)

@@ -31,10 +31,20 @@ type Features struct {
 	MaxPoll time.Duration
 	// LogAppendTime: the broker can set timestamps itself.
 	LogAppendTime bool
-	// Groups are the protocols to balance with: values of
-	// partition.assignment.strategy. Default: cooperative-sticky and range.
-	Groups []string
+	// Groups are the ways to balance. Default: all.
+	Groups []Balance
 }
+
+// Balance is a way for a group to share its partitions.
+type Balance string
+
+// The ways to balance: two strategies of the classic protocol, and the newer
+// protocol, where the broker decides.
+const (
+	Cooperative Balance = "cooperative-sticky"
+	Eager       Balance = "range"
+	Broker      Balance = "consumer"
+)
 
 // behaviour is one thing a library must do, named in words.
 type behaviour struct {
@@ -53,7 +63,7 @@ func Run(t *testing.T, features Features, newHarness func(t *testing.T) Harness)
 		features.MaxPoll = 6 * time.Second
 	}
 	if features.Groups == nil {
-		features.Groups = []string{"cooperative-sticky", "range"}
+		features.Groups = []Balance{Cooperative, Eager, Broker}
 	}
 	for _, b := range behaviours(features) {
 		t.Run(b.name, func(t *testing.T) {
@@ -79,9 +89,9 @@ func behaviours(features Features) []behaviour {
 	if features.LogAppendTime {
 		all = append(all, behaviour{"a log-append topic says so and sets the time", logAppendTime})
 	}
-	for _, strategy := range features.Groups {
-		for _, b := range groupBehaviours(strategy) {
-			all = append(all, behaviour{name: strategy + "/" + b.name, run: b.run})
+	for _, way := range features.Groups {
+		for _, b := range groupBehaviours(way) {
+			all = append(all, behaviour{name: string(way) + "/" + b.name, run: b.run})
 		}
 	}
 	return all
@@ -93,6 +103,7 @@ type bench struct {
 	features Features
 	harness  Harness
 	admin    client.Admin
+	writer   *writer // of what is only there to be read; made at first use
 	// suffix makes names fresh.
 	suffix string
 }

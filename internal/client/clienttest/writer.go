@@ -81,10 +81,12 @@ func (w *writer) flush() {
 // write produces values to one partition and waits until they are there.
 func (b *bench) write(topic string, partition int32, values ...string) {
 	b.Helper()
-	w := b.producer(nil)
-	w.put(topic, partition, values...)
-	w.flush()
-	for _, report := range w.got() {
+	if b.writer == nil {
+		b.writer = b.producer(client.Config{"linger.ms": "0"})
+	}
+	b.writer.put(topic, partition, values...)
+	b.writer.flush()
+	for _, report := range b.writer.got() {
 		b.check(report.Err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/holdfast-kafka/holdfast/consumer/consumertest"
 	"github.com/holdfast-kafka/holdfast/internal/client"
+	"github.com/holdfast-kafka/holdfast/internal/testkafka"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(testkafka.Main(m)) }
 
 func quiet() Library { return Library{Logger: slog.New(slog.DiscardHandler)} }
 
