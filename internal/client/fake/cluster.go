@@ -56,6 +56,7 @@ type Cluster struct {
 	consumers []*Consumer
 	producers []*Producer
 	made      int // topics made so far, for their ids
+	clients   int // clients made so far, for their names
 	faults    faults
 }
 

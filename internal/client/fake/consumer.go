@@ -94,7 +94,8 @@ func (c *Cluster) Consumer(config client.Config) (client.Consumer, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := fmt.Sprintf("%s-%s-%d", group, config["client.id"], len(c.consumers))
+	c.clients++
+	name := fmt.Sprintf("%s-%s-%d", group, config["client.id"], c.clients)
 	m := &Consumer{
 		cluster:   c,
 		name:      name,

@@ -60,7 +60,8 @@ func (c *Cluster) Producer(config client.ProducerConfig) (client.Producer, error
 func (c *Cluster) newProducer(config client.ProducerConfig) *Producer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := fmt.Sprintf("producer-%s-%d", config.Config["client.id"], len(c.producers))
+	c.clients++
+	name := fmt.Sprintf("producer-%s-%d", config.Config["client.id"], c.clients)
 	p := &Producer{
 		cluster:    c,
 		name:       name,
