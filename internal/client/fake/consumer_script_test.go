@@ -119,6 +119,7 @@ func TestSlowCallbackLosesTheMembership(t *testing.T) {
 				}
 				c.Take("g", at(1))
 				s.polls(time.Second)
+				s.polls(time.Second)
 				lost := slices.ContainsFunc(s.rebalances, func(r client.Rebalance) bool { return r.Lost })
 				if want := drain > 10*time.Second; lost != want {
 					t.Errorf("lost: %t, want %t, after %v of a limit of 10 s", lost, want, drain)
