@@ -8,51 +8,60 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/holdfast-kafka/holdfast/consumer/consumertest"
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/internal/client/confluent"
+	"github.com/holdfast-kafka/holdfast/internal/testkafka"
 	"github.com/holdfast-kafka/holdfast/retry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(testkafka.Main(m)) }
 
 func quiet() client.Library {
 	return confluent.Library{Logger: slog.New(slog.DiscardHandler)}
 }
 
-// bed is a cluster with a DLQ, made for one test.
+// bed is a cluster with a DLQ, made for one test: on an embedded broker of its
+// own, or under names of its own on the real one that the environment asks for.
 type bed struct {
 	*Cluster
-	tb    testing.TB
-	addr  string
-	id    string // the cluster's
-	dlq   string
-	lane  string
-	count int // letters written
+	tb     testing.TB
+	addr   string
+	id     string // the cluster's
+	source string
+	dlq    string
+	lane   string
+	count  int // letters written
 
 	producer *writer
 	tx       client.Transactor
 	txWriter *writer
 }
 
-// newBed starts a broker with a source topic of two partitions, its DLQ and
-// its replay lane.
+// newBed makes a source topic of two partitions, its DLQ and its replay lane.
 func newBed(tb testing.TB) *bed {
 	tb.Helper()
-	b := &bed{tb: tb, dlq: retry.DLQTopic("payments", "billing"), lane: retry.ReplayTopic("payments", "billing")}
-	broker := consumertest.StartBroker(tb,
-		consumertest.Topic{Name: "payments", Partitions: 2},
-		consumertest.Topic{Name: b.dlq, Partitions: 2},
-		consumertest.Topic{Name: b.lane, Partitions: 2},
-	)
-	b.addr = broker.Addr()
-	b.Cluster = b.open(quiet())
-	id, err := b.ID(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
+	addr, _ := testkafka.Broker(tb)
+	source := testkafka.Topic(tb, addr, 2)
+	b := &bed{
+		tb: tb, addr: addr, source: source,
+		dlq: retry.DLQTopic(source, "billing"), lane: retry.ReplayTopic(source, "billing"),
 	}
+	b.Cluster = b.open(quiet())
+	b.create(b.dlq, b.lane)
+	id, err := b.ID(tb.Context())
+	b.check(err)
 	b.id = id
 	return b
+}
+
+// create makes topics of two partitions and waits until they are known.
+func (b *bed) create(topics ...string) {
+	b.tb.Helper()
+	for _, topic := range topics {
+		b.check(b.admin.CreateTopics(b.tb.Context(), []client.TopicSpec{{Topic: topic, Partitions: 2}}))
+		_, err := b.awaitTopic(b.tb.Context(), topic)
+		b.check(err)
+	}
 }
 
 // open connects a second time, with another library.
@@ -80,7 +89,7 @@ func (b *bed) letter(n int) Letter {
 			Count: 5, Disposition: retry.DispositionExhausted, Fingerprint: Fingerprint("*net.OpError", "timeout", ""),
 			Meta: retry.Meta{
 				Group: "billing", Cluster: b.id,
-				Origin: retry.Origin{Topic: "payments", Partition: int32(n % 2), Offset: int64(n), Timestamp: 1790000000000},
+				Origin: retry.Origin{Topic: b.source, Partition: int32(n % 2), Offset: int64(n), Timestamp: 1790000000000},
 				First:  1790000000100, Last: 1790000000900,
 				ErrorType: "*net.OpError", Error: "timeout", Hop: 5,
 			},
@@ -123,7 +132,7 @@ func (b *bed) transact(commit bool, messages ...client.Message) {
 	if b.tx == nil {
 		w := &writer{reports: make(chan error, 1000)}
 		tx, err := quiet().Transactor(client.ProducerConfig{
-			Config:    client.Config{"bootstrap.servers": b.addr, "transactional.id": "test", "linger.ms": "0"},
+			Config:    client.Config{"bootstrap.servers": b.addr, "transactional.id": b.source, "linger.ms": "0"},
 			OnReports: w.report,
 		})
 		b.check(err)

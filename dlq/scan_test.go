@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -180,8 +181,8 @@ func TestScanJoinsAndCommitsNothing(t *testing.T) {
 	b.write(4)
 	b.read(b.dlq)
 	groups, err := b.admin.Groups(t.Context())
-	if err != nil || len(groups) != 0 {
-		t.Errorf("groups %v, %v; want none", groups, err)
+	if err != nil || slices.Contains(groups, scanGroup) {
+		t.Errorf("groups %v, %v; want no %s", groups, err, scanGroup)
 	}
 }
 

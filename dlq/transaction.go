@@ -23,7 +23,7 @@ type transaction struct {
 
 	mu sync.Mutex
 	// Guarded by mu: the number of the transaction, how many of its messages
-	// have no report yet, and the first refusal among them.
+	// have no report yet, and the most telling refusal.
 	number  int
 	waiting int
 	failed  error
@@ -62,10 +62,13 @@ func (t *transaction) report(reports []client.Report) {
 		}
 		t.waiting--
 		last = last || t.waiting == 0
-		if r.Err != nil && t.failed == nil {
+		if r.Err != nil {
 			// The client sends nothing more in a transaction that failed,
 			// so there is nothing more to wait for.
-			t.failed, last = r.Err, true
+			last = true
+			if t.failed == nil || purged(t.failed) {
+				t.failed = r.Err
+			}
 		}
 	}
 	t.mu.Unlock()
@@ -75,6 +78,20 @@ func (t *transaction) report(reports []client.Report) {
 		default:
 		}
 	}
+}
+
+// purged reports whether a message was refused only because the transaction
+// had failed: another message tells why.
+func purged(err error) bool {
+	code := client.CodeOf(err)
+	return code == client.PurgeQueue || code == client.PurgeInflight
+}
+
+// refusal returns the most telling refusal that was reported.
+func (t *transaction) refusal() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
 }
 
 // expect begins to wait for the reports of the next transaction and returns
@@ -91,17 +108,15 @@ func (t *transaction) expect(messages int) int {
 	return t.number
 }
 
-// await waits for all reports or the first refusal, and returns it. It does not use
-// the client's Flush, which returns up to 100 ms late.
+// await waits for all reports or the first refusal, and returns it. It does not
+// use the client's Flush, which returns up to 100 ms late.
 func (t *transaction) await(ctx context.Context) error {
 	select {
 	case <-t.settled:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.failed
+	return t.refusal()
 }
 
 func (t *transaction) init(ctx context.Context) error { return fenced(t.client.Init(ctx)) }
@@ -149,6 +164,9 @@ func (t *transaction) abort(ctx context.Context, cause error) (undone bool, reas
 	if err := t.client.AbortTransaction(ctx); err != nil {
 		return false, errors.Join(cause, fenced(err))
 	}
+	if told := t.refusal(); purged(cause) && told != nil {
+		cause = fmt.Errorf("write: %w", told) // reported while it was undone
+	}
 	return true, cause
 }
 
@@ -158,10 +176,11 @@ func unfinished(err error) bool {
 }
 
 // abortable reports whether the same messages can be written again in a new
-// transaction.
+// transaction. The client also purges, now and then, the first message to a
+// partition that an earlier transaction failed on.
 func abortable(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
-	return ok && e.Abort
+	return ok && (e.Abort || purged(e))
 }
 
 // fenced turns the client's word for it into [ErrFenced].
