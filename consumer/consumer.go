@@ -53,6 +53,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return ErrAlreadyRun
 	}
 	defer close(c.ended)
+	select {
+	case <-ctx.Done():
+		return nil // stopped before it began
+	case <-c.stop:
+		return nil
+	default:
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	unlink := context.AfterFunc(ctx, func() { c.stopOnce.Do(func() { close(c.stop) }) })

@@ -34,6 +34,7 @@ type poller struct {
 	topics   []string
 	commands *mailbox[core.Action]
 	commits  chan struct{} // capacity one: one commit outstanding at most
+	answered chan struct{} // closed when the last commit was answered
 
 	parts   map[client.TopicPartition]*tenure
 	last    client.TopicPartition // of the last record, and its tenure
@@ -51,6 +52,7 @@ func newPoller(rt *runtime, id int, name string, kafka client.Consumer, topics [
 		rt: rt, id: id, name: name, kafka: kafka, topics: topics,
 		commands: newMailbox[core.Action](),
 		commits:  make(chan struct{}, 1),
+		answered: make(chan struct{}),
 		parts:    map[client.TopicPartition]*tenure{},
 		rest:     time.NewTimer(0),
 	}
@@ -58,8 +60,8 @@ func newPoller(rt *runtime, id int, name string, kafka client.Consumer, topics [
 
 // run polls until the core says close, or the client breaks.
 func (p *poller) run() {
-	defer close(p.commits)
 	if err := p.kafka.Subscribe(p.topics, p.rebalance); err != nil {
+		close(p.commits)
 		p.breakDown(err)
 		return
 	}
@@ -89,12 +91,14 @@ func (p *poller) run() {
 	p.leave()
 }
 
-// leave closes the client. One that broke is left as it is: closing it would
-// never return.
+// leave closes the client. One that broke is left as it is, and one whose
+// commit is unanswered until it is answered: closing it would never return.
 func (p *poller) leave() {
+	close(p.commits)
 	if p.broken {
 		return
 	}
+	<-p.answered
 	if err := p.kafka.Close(); err != nil {
 		p.rt.log.closeFailed(p.name, err)
 	}
@@ -194,6 +198,9 @@ func (p *poller) obey(command core.Action) {
 // store puts the positions into the client and lets the committer commit.
 // A partition that is no longer ours is refused, and that is well.
 func (p *poller) store(a *core.Store) {
+	if p.closing {
+		return // left over from a shutdown that is over
+	}
 	offsets := make([]client.Offset, len(a.Positions))
 	for i, at := range a.Positions {
 		offsets[i] = client.Offset{
@@ -233,6 +240,7 @@ func (p *poller) pauseOrResume(at client.TopicPartition, paused bool) {
 // commit runs the commits of one client, one at a time. A commit blocks for
 // as long as the coordinator needs, which is why it has a goroutine.
 func (p *poller) commit() {
+	defer close(p.answered)
 	for range p.commits {
 		err := p.kafka.Commit()
 		if err != nil {

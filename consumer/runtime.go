@@ -230,25 +230,29 @@ func (rt *runtime) stop() {
 	rt.breakers.stop()
 	rt.ballast = nil
 	close(rt.work)
-	waitFor(&rt.running, stopPatience)
-	waitFor(&rt.polling, stopPatience)
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	if waitFor(&rt.running, patience) {
+		waitFor(&rt.polling, patience)
+	}
 }
 
 // stopPatience bounds the waiting for goroutines that have nothing left to do
 // but end. Those that hang were named in the report.
 const stopPatience = time.Second
 
-func waitFor(group *sync.WaitGroup, patience time.Duration) {
+// waitFor reports whether a group ended before the patience did.
+func waitFor(group *sync.WaitGroup, patience *time.Timer) bool {
 	ended := make(chan struct{})
 	go func() {
 		group.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C:
+		return true
+	case <-patience.C:
+		return false
 	}
 }
 

@@ -28,7 +28,7 @@ func (s *spy) Consumer(config client.Config) (client.Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	spied := &spyConsumer{Consumer: c, rig: s.rig, config: config}
+	spied := &spyConsumer{Consumer: c, rig: s.rig, config: config, stored: map[client.TopicPartition]int64{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.consumers = append(s.consumers, spied)
@@ -74,6 +74,7 @@ type spyConsumer struct {
 	topics  []string
 	commits []time.Time
 	closed  int
+	stored  map[client.TopicPartition]int64 // in this epoch
 }
 
 func (c *spyConsumer) Subscribe(topics []string, onRebalance func(client.Rebalance)) error {
@@ -84,10 +85,27 @@ func (c *spyConsumer) Subscribe(topics []string, onRebalance func(client.Rebalan
 }
 
 func (c *spyConsumer) Store(offsets []client.Offset) error {
+	c.mu.Lock()
+	for _, o := range offsets {
+		if before, ok := c.stored[o.TopicPartition]; ok && o.Offset < before {
+			c.rig.t.Errorf("stored %d for %s/%d after %d in the same epoch", o.Offset, o.Topic, o.Partition, before)
+		}
+		c.stored[o.TopicPartition] = o.Offset
+	}
+	c.mu.Unlock()
 	for _, o := range offsets {
 		c.rig.audit(o)
 	}
 	return c.Consumer.Store(offsets)
+}
+
+func (c *spyConsumer) Unassign(parts []client.TopicPartition) error {
+	c.mu.Lock()
+	for _, part := range parts {
+		delete(c.stored, part)
+	}
+	c.mu.Unlock()
+	return c.Consumer.Unassign(parts)
 }
 
 func (c *spyConsumer) Commit() error {
