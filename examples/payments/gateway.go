@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -57,8 +58,12 @@ func (g *gateway) close(ctx context.Context) error { return g.server.Shutdown(ct
 
 // charge answers one call for money.
 func (g *gateway) charge(w http.ResponseWriter, r *http.Request) {
+	// Read to its end, or the server does not notice when the caller goes.
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	var body order
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&body)
+	if err == nil {
+		err = json.Unmarshal(content, &body)
+	}
 	if err != nil || r.Header.Get(headerKey) == "" {
 		w.WriteHeader(http.StatusBadRequest)
 		return

@@ -209,6 +209,7 @@ func (s *story) complete(written int, ago time.Duration) bool {
 func (s *story) finish(ctx context.Context, stop context.CancelCauseFunc) result {
 	stop(nil)
 	runErr := <-s.ended
+	s.processor.cards.http.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	err := errors.Join(runErr, s.gateway.close(ctx), s.book.close(ctx))
