@@ -228,12 +228,12 @@ func TestReplaySkipsWhatTheBrokerFindsTooLarge(t *testing.T) {
 	b.check(r.acquire(t.Context()))
 	m := big.Message(b.dlq, 1)
 	m.Offset = 99
-	r.batch = []parcel{{item: Item{Partition: 1, Offset: 99, Target: b.lane, TargetPartition: 1}, record: recordOf(&m)}}
+	batch := []parcel{{item: Item{Partition: 1, Offset: 99, Target: b.lane, TargetPartition: 1}, record: recordOf(&m)}}
 	for _, item := range plan.Items {
 		record := b.find(t, item.Partition, item.Offset)
-		r.batch = append(r.batch, parcel{item: item, record: record})
+		batch = append(batch, parcel{item: item, record: record})
 	}
-	b.check(r.flush(t.Context()))
+	b.check(r.flush(t.Context(), batch))
 	b.check(r.close(t.Context(), nil))
 	if r.result.Sent != 3 || r.result.Skips[SkipTooLarge] == nil || r.result.Skips[SkipTooLarge].Count != 1 {
 		t.Errorf("result %+v, want 3 sent and 1 too large", r.result)

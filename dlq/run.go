@@ -23,7 +23,8 @@ const (
 	settlePoll = 50 * time.Millisecond
 )
 
-// run carries out one plan. One goroutine owns it.
+// run carries out one plan. One goroutine owns it; another reads the records and
+// hands them over, and touches only what does not change while it does.
 type run struct {
 	cluster  *Cluster
 	plan     *Plan
@@ -36,30 +37,19 @@ type run struct {
 	limiter  *rate.Limiter
 	beaten   time.Time // the last lease that was committed
 	sequence int       // transactions with records so far
-	todo     map[int32][]Item
-	batch    []parcel
 	result   RunResult
-}
-
-// parcel is one record of a batch.
-type parcel struct {
-	item   Item
-	record *Record
 }
 
 func newRun(c *Cluster, plan *Plan, options ReplayOptions, name string) *run {
 	r := &run{
 		cluster: c, plan: plan, options: options, name: name,
-		limiter: rate.NewLimiter(rate.Inf, 0), todo: map[int32][]Item{},
-		result: RunResult{Run: name, Planned: int64(len(plan.Items)), Skips: Skips{}},
+		limiter: rate.NewLimiter(rate.Inf, 0),
+		result:  RunResult{Run: name, Planned: int64(len(plan.Items)), Skips: Skips{}},
 	}
 	if options.Rate > 0 {
 		// At most a second's worth at once, so that a batch is no burst.
 		r.options.Batch = min(options.Batch, max(1, int(options.Rate)))
 		r.limiter = rate.NewLimiter(rate.Limit(options.Rate), r.options.Batch)
-	}
-	for _, item := range plan.Items {
-		r.todo[item.Partition] = append(r.todo[item.Partition], item)
 	}
 	return r
 }

@@ -9,26 +9,71 @@ import (
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
 
-// send reads the dead letters of the plan and sends them in batches.
+// send reads the dead letters of the plan and sends them in batches. One
+// goroutine reads the next batch while another is written.
 func (r *run) send(ctx context.Context) error {
 	bounds, err := r.bounds(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = r.cluster.scanWithin(ctx, ScanRequest{Topic: r.plan.DLQ}, bounds, func(m *client.Message) error {
-		return r.read(ctx, m)
-	})
-	if err != nil {
-		return err
+	reading, stop := context.WithCancel(ctx)
+	loads := make(chan load, 1) // one batch ahead of the writer
+	read := make(chan error, 1) // the reader's end
+	go func() {
+		defer close(loads)
+		read <- r.read(reading, bounds, loads)
+	}()
+	err = r.write(ctx, loads)
+	stop()
+	for range loads { // what was read and is not written any more
 	}
-	if err := r.flush(ctx); err != nil {
-		return err
-	}
-	for partition, items := range r.todo { // behind the last record that is left
-		r.expire(partition, items)
+	if ended := <-read; err == nil {
+		err = ended
 	}
 	r.tell()
-	return nil
+	return err
+}
+
+// read picks the records of the plan out of the DLQ.
+func (r *run) read(ctx context.Context, bounds []Bound, loads chan<- load) error {
+	p := newPicker(r.plan.Items, r.decided, r.options.Batch, func(l load) error {
+		select {
+		case loads <- l:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	if _, err := r.cluster.scanWithin(ctx, ScanRequest{Topic: r.plan.DLQ}, bounds, p.take); err != nil {
+		return err
+	}
+	return p.end()
+}
+
+// write writes what was read, and says that it lives while there is nothing.
+func (r *run) write(ctx context.Context, loads <-chan load) error {
+	ticks := time.NewTicker(leaseBeat)
+	defer ticks.Stop()
+	for {
+		select {
+		case l, more := <-loads:
+			if !more {
+				return nil
+			}
+			for _, s := range l.skipped {
+				r.skip(s.reason, s.item)
+			}
+			if err := r.flush(ctx, l.parcels); err != nil {
+				return err
+			}
+		case <-ticks.C:
+			if r.beatDue() {
+				if err := r.beat(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
 }
 
 // bounds are the first and the last offset of the plan in each partition.
@@ -37,9 +82,10 @@ func (r *run) bounds(ctx context.Context) ([]Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounds := make([]Bound, 0, len(r.todo))
+	todo := byPartition(r.plan.Items)
+	bounds := make([]Bound, 0, len(todo))
 	for _, b := range all {
-		items := r.todo[b.Partition]
+		items := todo[b.Partition]
 		if len(items) == 0 {
 			continue
 		}
@@ -50,75 +96,22 @@ func (r *run) bounds(ctx context.Context) ([]Bound, error) {
 	return bounds, nil
 }
 
-// read takes in the next record of the DLQ.
-func (r *run) read(ctx context.Context, m *client.Message) error {
-	items := r.todo[m.Partition]
-	gone := 0
-	for gone < len(items) && items[gone].Offset < m.Offset {
-		gone++
-	}
-	r.expire(m.Partition, items[:gone])
-	items = items[gone:]
-	r.todo[m.Partition] = items
-	if len(items) == 0 || items[0].Offset != m.Offset {
-		if r.beatDue() {
-			return r.beat(ctx)
-		}
-		return nil
-	}
-	item := items[0]
-	r.todo[m.Partition] = items[1:]
-	if reason := r.refuse(item); reason != "" {
-		r.skip(reason, item)
-		return nil
-	}
-	r.batch = append(r.batch, parcel{item: item, record: recordOf(m)})
-	if len(r.batch) < r.options.Batch {
-		return nil
-	}
-	return r.flush(ctx)
-}
-
-// refuse says why an item of the plan is not sent after all: another run was
-// there between the plan and us.
-func (r *run) refuse(item Item) SkipReason {
-	if r.decided.State(item.Partition, item.Offset) != StateOpen {
-		return SkipDecided
-	}
-	for _, d := range item.Duplicates {
-		if r.decided.State(d.Partition, d.Offset) != StateOpen {
-			return SkipDuplicate
-		}
-	}
-	return ""
-}
-
-// expire skips items whose records are not there any more.
-func (r *run) expire(partition int32, items []Item) {
-	for _, item := range items {
-		r.skip(SkipExpired, item)
-	}
-	r.todo[partition] = nil
-}
-
 func (r *run) skip(reason SkipReason, item Item) {
 	r.result.Skips.add(reason, ID{Topic: r.plan.DLQ, Partition: item.Partition, Offset: item.Offset})
 }
 
-// flush sends the batch in one transaction. The rate is waited for before the
+// flush sends a batch in one transaction. The rate is waited for before the
 // transaction is begun, and once begun it is finished even if the context ends:
 // an open one would hold up the readers of its targets.
-func (r *run) flush(ctx context.Context) error {
-	if len(r.batch) == 0 {
+func (r *run) flush(ctx context.Context, batch []parcel) error {
+	if len(batch) == 0 {
 		return nil
 	}
-	if err := r.await(ctx, len(r.batch)); err != nil {
+	if err := r.await(ctx, len(batch)); err != nil {
 		return err
 	}
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	batch := r.batch
-	r.batch = nil
 	err := r.commit(work, batch)
 	if client.CodeOf(err) == client.MsgSizeTooLarge {
 		// The refusal does not tell which record was too large, and takes
