@@ -41,7 +41,7 @@ func (c *Core) commitDue(cl *clientState) {
 
 // commit stores and commits what moved. Nothing moved: nothing happens.
 func (c *Core) commit(cl *clientState) {
-	if cl.inCommit || cl.broken || cl.closed {
+	if cl.inCommit || cl.broken || cl.closed || c.stop.phase >= closing {
 		return
 	}
 	cl.committing = cl.committing[:0]
