@@ -45,6 +45,20 @@ func TestInPlaceKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestBlockedDeadKeepOrder: records that are dead and kept stand in order.
+func TestBlockedDeadKeepOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *core.Config) { c.Routes[0].DeadLetters = core.DeadBlock })
+	p := r.assign(0, core.Source, 0)
+	r.arrive(p, 1, 2, 3)
+	if !r.runs[0].StopOnFailure {
+		t.Fatal("a kept record does not end the run")
+	}
+	r.finish("p")
+	r.after(time.Hour)
+	r.expect("dispatch 1 2 3")
+}
+
 // TestWindow: records past MaxUncommitted wait for the oldest unfinished one.
 func TestWindow(t *testing.T) {
 	t.Parallel()

@@ -143,7 +143,8 @@ func (c *Core) newRun(p *Part) *Run {
 		run = new(Run)
 	}
 	run.Part, run.Recs, run.Attempted, run.Elapsed = p, run.buf[:0], 0, 0
-	run.StopOnFailure = c.routes[p.Route].InPlace
+	r := c.routes[p.Route]
+	run.StopOnFailure = r.InPlace || r.DeadLetters == DeadBlock
 	return run
 }
 
