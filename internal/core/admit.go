@@ -52,6 +52,7 @@ func (c *Core) admit(p *Part, r *Rec) {
 	case r.Mark == Foreign:
 		c.notice(Notice{Kind: NoticeForeign, Part: p, Rec: r, Offset: r.Offset})
 		c.close(p, GateForeign)
+		c.release(p, r) // only its place is kept
 	case r.Mark == Passed:
 		c.stats.Passed++
 		c.notice(Notice{Kind: NoticePassed, Part: p, Rec: r, Offset: r.Offset})

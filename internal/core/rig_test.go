@@ -22,6 +22,7 @@ type rig struct {
 	runs   []*core.Run // out, in order of dispatch
 	copies []core.Publish
 	slow   bool // handlers take so long that a run is one record
+	offset int64
 }
 
 // newRig makes a core of one source client, a lane client and one route, as
