@@ -1,6 +1,8 @@
 package retry
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -98,6 +100,28 @@ func FuzzDecode(f *testing.F) {
 		_, second, problems := Decode(again)
 		if problems.Has(ProblemPacked|ProblemVersion|ProblemField|ProblemCount|ProblemDue) || second.Count != s.Count {
 			t.Fatalf("problems %v, count %d after %d", problems, second.Count, s.Count)
+		}
+	})
+}
+
+// FuzzJSONReader holds for any UTF-8: what the reader takes for JSON is what
+// encoding/json takes for it, but for what is nested too deep.
+func FuzzJSONReader(f *testing.F) {
+	for _, seed := range []string{
+		`{"v":1,"a":[1,-0.5e+3,"\u00e9\n",{}, [] ,true,false,null]}`, `[1,]`, `{"a":1,}`, `{,}`, `01`, `-`, `1.`, `1e`,
+		`"\x"`, "\"\t\"", `"\u12g4"`, `{"a" 1}`, `{1:2}`, `tru`, ` null `, `nullx`, `[1 2]`, `"`, `"\`, `{"a":1`, strings.Repeat("[", 70),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !utf8.Valid(raw) {
+			return
+		}
+		r := jsonReader{raw: raw}
+		r.skip()
+		got, want := r.end(), json.Valid(raw)
+		if got != want && !(want && bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) > deepest) {
+			t.Fatalf("%q: %v, want %v", raw, got, want)
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package retry
 
 import (
-	"encoding/json"
-	"strconv"
 	"unicode/utf8"
 )
 
@@ -10,185 +8,153 @@ import (
 // newer versions, and no work for an attacker's megabyte.
 const maxReadable = 16 * maxPacked
 
-// unpack reads the packed header into s and its Meta. A header of another
-// version leaves both as they are.
+// unpack reads the packed header into s and its Meta. A header that cannot be
+// read, or of another version, leaves both as they are.
 func (s *Stamp) unpack(raw []byte) Problems {
-	if len(raw) > maxReadable || !utf8.Valid(raw) || !json.Valid(raw) {
+	if len(raw) > maxReadable || !utf8.Valid(raw) {
 		return ProblemPacked
 	}
-	var (
-		version, count int64
-		meta           Meta
-		read           reader
-	)
-	ok := eachField(raw, func(name, value, field []byte) {
+	r := jsonReader{raw: raw}
+	if r.peek() != '{' {
+		return ProblemPacked
+	}
+	var version, count int64
+	var m Meta
+	r.object(func(name []byte, from int) {
 		switch string(name) {
 		case "v":
-			version = read.number(value, 0, MaxCount)
+			version = r.number(0, MaxCount)
 		case "count":
-			count = read.number(value, 0, MaxCount)
+			count = r.number(0, MaxCount)
 		default:
-			if !meta.set(&read, name, value) {
-				meta.unknown = append(meta.unknown, append([]byte(nil), field...))
+			if !m.read(&r, name) {
+				r.skip()
+				m.unknown = append(m.unknown, append([]byte(nil), r.raw[from:r.at]...))
 			}
 		}
 	})
 	switch {
-	case !ok:
+	case !r.end():
 		return ProblemPacked
 	case version != 1:
 		return ProblemVersion
 	}
-	s.Count, s.Meta = int(count), meta
-	return read.problems
+	s.Count, s.Meta = int(count), m
+	return r.problems
 }
 
-// set stores one top-level field and reports whether it is known.
-func (m *Meta) set(read *reader, name, value []byte) bool {
+// read reads one top-level field, or reports that it is not known.
+func (m *Meta) read(r *jsonReader, name []byte) bool {
 	switch string(name) {
 	case "group":
-		m.Group = read.text(value)
+		m.Group = r.text()
 	case "cluster":
-		m.Cluster = read.text(value)
+		m.Cluster = r.text()
 	case "origin":
-		m.Origin = read.origin(value)
+		m.Origin.read(r)
 	case "first":
-		m.First = read.number(value, 0, MaxTime)
+		m.First = r.number(0, MaxTime)
 	case "last":
-		m.Last = read.number(value, 0, MaxTime)
+		m.Last = r.number(0, MaxTime)
 	case "attempts":
-		m.Attempts = read.attempts(value)
+		m.Attempts = readFailures(r)
 	case "type":
-		m.ErrorType = read.text(value)
+		m.ErrorType = r.text()
 	case "error":
-		m.Error = read.text(value)
+		m.Error = r.text()
 	case "client":
-		m.Client = read.text(value)
+		m.Client = r.text()
 	case "hop":
-		m.Hop = int(read.number(value, 0, MaxCount))
+		m.Hop = int(r.number(0, MaxCount))
 	case "parked":
-		m.Parked = int(read.number(value, 0, MaxCount))
+		m.Parked = int(r.number(0, MaxCount))
 	case "replay":
-		m.Replay = read.replay(value)
+		m.Replay = &Replay{}
+		m.Replay.read(r)
 	case "stack":
-		m.Stack = read.text(value)
+		m.Stack = r.text()
 	default:
 		return false
 	}
 	return true
 }
 
-// reader reads JSON values that are known to be valid and notes what does not
-// fit.
-type reader struct{ problems Problems }
-
-func (r *reader) number(value []byte, low, high int64) int64 {
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	switch {
-	case err != nil && value[0] != '-' && allDigits(value):
-		n = high
-	case err != nil:
-		n = max(low, min(0, high))
-	case n < low:
-		n = low
-	case n > high:
-		n = high
-	default:
-		return n
-	}
-	r.problems |= ProblemField
-	return n
-}
-
-func (r *reader) text(value []byte) string {
-	s, ok := unquote(value)
-	if !ok {
-		r.problems |= ProblemField
-	}
-	return s
-}
-
-func (r *reader) object(value []byte, each func(name, value []byte)) {
-	if !eachField(value, func(name, value, _ []byte) { each(name, value) }) {
-		r.problems |= ProblemField
-	}
-}
-
-func (r *reader) origin(value []byte) Origin {
-	o := Origin{LeaderEpoch: -1}
-	r.object(value, func(name, value []byte) {
+func (o *Origin) read(r *jsonReader) {
+	*o = Origin{LeaderEpoch: -1}
+	r.object(func(name []byte, _ int) {
 		switch string(name) {
 		case "topic":
-			o.Topic = r.text(value)
+			o.Topic = r.text()
 		case "partition":
-			o.Partition = int32(r.number(value, 0, 1<<31-1))
+			o.Partition = int32(r.number(0, 1<<31-1))
 		case "offset":
-			o.Offset = r.number(value, 0, 1<<63-1)
+			o.Offset = r.number(0, 1<<63-1)
 		case "ts":
-			o.Timestamp = r.number(value, -1, MaxTime)
+			o.Timestamp = r.number(-1, MaxTime)
 		case "tt":
-			o.TimestampType = int8(r.number(value, 0, 2))
+			o.TimestampType = int8(r.number(0, 2))
 		case "epoch":
-			o.LeaderEpoch = int32(r.number(value, -1, 1<<31-1))
+			o.LeaderEpoch = int32(r.number(-1, 1<<31-1))
+		default:
+			r.skip()
 		}
 	})
-	return o
 }
 
-func (r *reader) replay(value []byte) *Replay {
-	replay := &Replay{}
-	r.object(value, func(name, value []byte) {
+func (p *Replay) read(r *jsonReader) {
+	r.object(func(name []byte, _ int) {
 		switch string(name) {
 		case "of":
-			replay.Of = r.text(value)
+			p.Of = r.text()
 		case "count":
-			replay.Count = int(r.number(value, 0, MaxCount))
+			p.Count = int(r.number(0, MaxCount))
 		case "run":
-			replay.Run = r.text(value)
+			p.Run = r.text()
 		case "target":
-			replay.Target = r.target(value)
+			p.Target = &Target{}
+			p.Target.read(r)
+		default:
+			r.skip()
 		}
 	})
-	return replay
 }
 
-func (r *reader) target(value []byte) *Target {
-	target := &Target{}
-	r.object(value, func(name, value []byte) {
+func (t *Target) read(r *jsonReader) {
+	r.object(func(name []byte, _ int) {
 		switch string(name) {
 		case "cluster":
-			target.Cluster = r.text(value)
+			t.Cluster = r.text()
 		case "topic":
-			target.Topic = r.text(value)
+			t.Topic = r.text()
 		case "group":
-			target.Group = r.text(value)
+			t.Group = r.text()
+		default:
+			r.skip()
 		}
 	})
-	return target
 }
 
-func (r *reader) attempts(value []byte) []Failure {
+func readFailures(r *jsonReader) []Failure {
 	var list []Failure
-	ok := eachItem(value, func(value []byte) {
+	r.list(func() {
 		if len(list) == MaxFailures {
-			r.problems |= ProblemField
+			r.wrong()
 			return
 		}
 		var f Failure
-		r.object(value, func(name, value []byte) {
+		r.object(func(name []byte, _ int) {
 			switch string(name) {
 			case "at":
-				f.At = r.number(value, 0, MaxTime)
+				f.At = r.number(0, MaxTime)
 			case "class":
-				f.Class = r.text(value)
+				f.Class = r.text()
 			case "text":
-				f.Text = r.text(value)
+				f.Text = r.text()
+			default:
+				r.skip()
 			}
 		})
 		list = append(list, f)
 	})
-	if !ok {
-		r.problems |= ProblemField
-	}
 	return list
 }

@@ -228,7 +228,7 @@ func clip(s string, limit int) string {
 
 // plainPrefix returns how many bytes at the start of s are plain. It looks at
 // eight at a time, because nearly all are.
-func plainPrefix(s string) int {
+func plainPrefix[T string | []byte](s T) int {
 	const (
 		ones = 0x0101010101010101
 		high = 0x8080808080808080

@@ -3,112 +3,288 @@ package retry
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
 
-// The walkers below expect JSON that json.Valid accepted. They find the
-// pieces of an object or a list without building anything, which makes reading
-// a lane copy several times cheaper than decoding into a map.
+// deepest bounds the nesting of JSON that is read. Ours is four deep.
+const deepest = 64
 
-// eachField calls visit with the name, the value and the whole text of each
-// field of an object, and reports whether raw is an object.
-func eachField(raw []byte, visit func(name, value, field []byte)) bool {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' {
-		return false
-	}
-	for rest := skipSpace(raw[1:]); rest[0] != '}'; {
-		quoted := rest[:stringEnd(rest)]
-		name := quoted[1 : len(quoted)-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
-			text, _ := unquote(quoted)
-			name = []byte(text)
+// jsonReader reads one JSON value front to back and builds nothing that is not
+// asked for, which makes reading a lane copy several times cheaper than
+// decoding into a map. The text must be valid UTF-8.
+//
+// What has the wrong type is noted and skipped. What is no JSON breaks the
+// reader: it is then at its end and every further call returns zero values.
+type jsonReader struct {
+	raw      []byte
+	at       int
+	depth    int
+	broken   bool
+	problems Problems
+}
+
+func (r *jsonReader) fail() {
+	r.broken, r.at = true, len(r.raw)
+}
+
+// peek returns the next byte that is no space, 0 at the end.
+func (r *jsonReader) peek() byte {
+	for ; r.at < len(r.raw); r.at++ {
+		switch c := r.raw[r.at]; c {
+		case ' ', '\n', '\t', '\r':
+		default:
+			return c
 		}
-		after := skipSpace(skipSpace(rest[len(quoted):])[1:]) // behind the colon
-		value := after[:valueEnd(after)]
-		visit(name, value, rest[:len(rest)-len(after)+len(value)])
-		rest = skipSpace(after[len(value):])
-		if rest[0] == ',' {
-			rest = skipSpace(rest[1:])
+	}
+	return 0
+}
+
+// expect steps over one byte, which must be next.
+func (r *jsonReader) expect(c byte) {
+	if r.peek() != c {
+		r.fail()
+		return
+	}
+	r.at++
+}
+
+// wrong notes a value of the wrong type and skips it.
+func (r *jsonReader) wrong() {
+	r.problems |= ProblemField
+	r.skip()
+}
+
+// object calls visit for each field of an object. Visit must read the field's
+// value; from is where the field's text begins.
+func (r *jsonReader) object(visit func(name []byte, from int)) {
+	if r.peek() != '{' {
+		r.wrong()
+		return
+	}
+	r.items('}', func() {
+		if r.peek() != '"' {
+			r.fail()
+			return
+		}
+		from := r.at
+		name := r.key()
+		r.expect(':')
+		if !r.broken {
+			visit(name, from)
+		}
+	})
+}
+
+// list calls visit for each item of a list. Visit must read the item.
+func (r *jsonReader) list(visit func()) {
+	if r.peek() != '[' {
+		r.wrong()
+		return
+	}
+	r.items(']', visit)
+}
+
+// items reads what stands between two brackets, with commas between.
+func (r *jsonReader) items(end byte, visit func()) {
+	if r.depth++; r.depth > deepest {
+		r.fail()
+		return
+	}
+	r.at++
+	for first := true; !r.broken; first = false {
+		c := r.peek()
+		if c == end {
+			r.at++
+			break
+		}
+		if !first {
+			r.expect(',')
+			if r.peek() == end { // a comma and nothing behind it
+				r.fail()
+			}
+		}
+		if !r.broken {
+			visit()
+		}
+	}
+	r.depth--
+}
+
+// key reads a field's name.
+func (r *jsonReader) key() []byte {
+	quoted, escaped := r.quoted()
+	if r.broken || !escaped {
+		return bytes.Trim(quoted, `"`)
+	}
+	return []byte(unescape(quoted))
+}
+
+// text reads a string.
+func (r *jsonReader) text() string {
+	if r.peek() != '"' {
+		r.wrong()
+		return ""
+	}
+	quoted, escaped := r.quoted()
+	switch {
+	case r.broken:
+		return ""
+	case escaped:
+		return unescape(quoted)
+	default:
+		return string(quoted[1 : len(quoted)-1])
+	}
+}
+
+func unescape(quoted []byte) (s string) {
+	if json.Unmarshal(quoted, &s) != nil {
+		return "" // cannot be: the literal was checked
+	}
+	return s
+}
+
+// quoted reads a string literal and tells whether it holds escapes.
+func (r *jsonReader) quoted() (literal []byte, escaped bool) {
+	from := r.at
+	for r.at++; ; {
+		r.at += plainPrefix(r.raw[r.at:])
+		if r.at >= len(r.raw) {
+			r.fail()
+			return nil, false
+		}
+		switch c := r.raw[r.at]; {
+		case c >= 0x80:
+			r.at++
+		case c == '"':
+			r.at++
+			return r.raw[from:r.at], escaped
+		case c == '\\':
+			escaped = true
+			r.escape()
+		default: // a control character
+			r.fail()
+		}
+	}
+}
+
+// escape steps over one escape of a string.
+func (r *jsonReader) escape() {
+	rest := r.raw[r.at+1:]
+	switch {
+	case len(rest) > 0 && bytes.IndexByte([]byte(`"\/bfnrt`), rest[0]) >= 0:
+		r.at += 2
+	case len(rest) > 4 && rest[0] == 'u' && isHex(rest[1:5]):
+		r.at += 6
+	default:
+		r.fail()
+	}
+}
+
+func isHex(digits []byte) bool {
+	for _, c := range digits {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
 		}
 	}
 	return true
 }
 
-// eachItem calls visit with each item of a list and reports whether raw is one.
-func eachItem(raw []byte, visit func(value []byte)) bool {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '[' {
-		return false
+// number reads a whole number and clamps it to low..high.
+func (r *jsonReader) number(low, high int64) int64 {
+	c := r.peek()
+	if c != '-' && (c < '0' || c > '9') {
+		r.wrong()
+		return max(low, min(0, high))
 	}
-	for rest := skipSpace(raw[1:]); rest[0] != ']'; {
-		value := rest[:valueEnd(rest)]
-		visit(value)
-		rest = skipSpace(rest[len(value):])
-		if rest[0] == ',' {
-			rest = skipSpace(rest[1:])
-		}
+	literal := r.numeral()
+	n, err := strconv.ParseInt(string(literal), 10, 64)
+	switch {
+	case r.broken:
+		return max(low, min(0, high))
+	case err != nil && allDigits(literal):
+		n = high
+	case err != nil:
+		n = max(low, min(0, high))
+	case n < low:
+		n = low
+	case n > high:
+		n = high
+	default:
+		return n
 	}
-	return true
+	r.problems |= ProblemField
+	return n
 }
 
-func skipSpace(raw []byte) []byte {
-	for len(raw) > 0 && (raw[0] == ' ' || raw[0] == '\n' || raw[0] == '\t' || raw[0] == '\r') {
-		raw = raw[1:]
+// numeral reads a number as it is written.
+func (r *jsonReader) numeral() []byte {
+	from := r.at
+	r.sign("-")
+	if zero := r.at < len(r.raw) && r.raw[r.at] == '0'; zero {
+		r.at++
+	} else {
+		r.digits()
 	}
-	return raw
+	if r.at < len(r.raw) && r.raw[r.at] == '.' {
+		r.at++
+		r.digits()
+	}
+	if r.at < len(r.raw) && (r.raw[r.at] == 'e' || r.raw[r.at] == 'E') {
+		r.at++
+		r.sign("+-")
+		r.digits()
+	}
+	return r.raw[from:r.at]
 }
 
-// stringEnd returns the length of the string literal that raw begins with.
-func stringEnd(raw []byte) int {
-	end := 1 + bytes.IndexByte(raw[1:], '"')
-	if bytes.IndexByte(raw[1:end], '\\') < 0 {
-		return end + 1
-	}
-	for i := 1; ; i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
+func (r *jsonReader) sign(signs string) {
+	if r.at < len(r.raw) && bytes.IndexByte([]byte(signs), r.raw[r.at]) >= 0 {
+		r.at++
 	}
 }
 
-// valueEnd returns the length of the JSON value that raw begins with.
-func valueEnd(raw []byte) int {
-	depth := 0
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			i += stringEnd(raw[i:]) - 1
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				return i
-			}
-		}
+// digits steps over at least one digit.
+func (r *jsonReader) digits() {
+	from := r.at
+	for r.at < len(r.raw) && r.raw[r.at] >= '0' && r.raw[r.at] <= '9' {
+		r.at++
 	}
-	return len(raw)
+	if r.at == from {
+		r.fail()
+	}
 }
 
-// unquote returns the text of a string literal; ok is false for another value.
-func unquote(value []byte) (s string, ok bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return "", false
+// skip reads any value.
+func (r *jsonReader) skip() {
+	switch c := r.peek(); {
+	case c == '{':
+		r.object(func([]byte, int) { r.skip() })
+	case c == '[':
+		r.list(r.skip)
+	case c == '"':
+		r.quoted()
+	case c == '-' || c >= '0' && c <= '9':
+		r.numeral()
+	case c == 't':
+		r.word("true")
+	case c == 'f':
+		r.word("false")
+	case c == 'n':
+		r.word("null")
+	default:
+		r.fail()
 	}
-	if bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : len(value)-1]), true
+}
+
+func (r *jsonReader) word(w string) {
+	if !bytes.HasPrefix(r.raw[r.at:], []byte(w)) {
+		r.fail()
+		return
 	}
-	return s, json.Unmarshal(value, &s) == nil
+	r.at += len(w)
+}
+
+// end reports whether one whole value was read and nothing stands behind it.
+func (r *jsonReader) end() bool {
+	return r.peek() == 0 && r.at == len(r.raw) && !r.broken
 }
