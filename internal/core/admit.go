@@ -176,7 +176,7 @@ func (c *Core) empty(p *Part, u *unit) {
 	for r := u.queue.pop(); r != nil; r = u.queue.pop() {
 		c.release(p, r)
 	}
-	u.inReady = false
+	u.inReady, u.blocked = false, 0 // its timer must not take it for the unit that follows
 }
 
 // rewind begins the partition anew within its epoch after its offsets went

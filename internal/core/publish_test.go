@@ -136,3 +136,23 @@ func TestForeignHoldsNoMemory(t *testing.T) {
 		}
 	}})
 }
+
+// TestRewindKeepsKeysApart: the timer of a key that waited before its
+// partition went back does not touch the same key of after.
+func TestRewindKeepsKeysApart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *core.Config) { c.Routes[0].Ordering = core.ByKey })
+	p := r.assign(0, core.Source, 0)
+	arrive := func(offset int64) {
+		r.step(&core.Arrived{Recs: []*core.Rec{{Part: p, Offset: offset, Size: 10, Key: []byte("a")}}})
+	}
+	arrive(5)
+	r.finish("h")
+	arrive(5)
+	r.expect("dispatch 5")
+	r.after(time.Second)
+	arrive(6)
+	r.expect()
+	r.finish("d")
+	r.expect("dispatch 6")
+}
