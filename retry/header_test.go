@@ -233,6 +233,8 @@ func TestHostileValues(t *testing.T) {
 		{"packed is empty", HeaderPacked, "", 3, 1790000010000, ProblemPacked},
 		{"packed is not UTF-8", HeaderPacked, "{\"v\":1,\"error\":\"\xff\"}", 3, 1790000010000, ProblemPacked},
 		{"packed is huge", HeaderPacked, `{"v":1,"error":"` + string(huge) + `"}`, 3, 1790000010000, ProblemPacked},
+		{"packed is deep", HeaderPacked, `{"v":1,"x":` + strings.Repeat("[", deepest) + strings.Repeat("]", deepest) + "}", 3, 1790000010000, ProblemPacked},
+		{"packed ends in a comma", HeaderPacked, `{"v":1,}`, 3, 1790000010000, ProblemPacked},
 		{"packed is newer", HeaderPacked, `{"v":2,"count":9}`, 3, 1790000010000, ProblemVersion},
 		{"packed has no version", HeaderPacked, `{"count":9}`, 3, 1790000010000, ProblemVersion},
 		{"packed count is higher", HeaderPacked, `{"v":1,"count":9}`, 9, 1790000010000, 0},

@@ -99,9 +99,6 @@ func (r *jsonReader) items(end byte, visit func()) {
 		}
 		if !first {
 			r.expect(',')
-			if r.peek() == end { // a comma and nothing behind it
-				r.fail()
-			}
 		}
 		if !r.broken {
 			visit()
