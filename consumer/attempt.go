@@ -27,7 +27,8 @@ type attempt struct {
 
 // attemptBase is what all attempts of a runtime share.
 type attemptBase struct {
-	ctx   context.Context //nolint:containedctx // the parent of contexts, for values
+	//nolint:containedctx // the parent of contexts, for values
+	ctx   context.Context
 	start time.Time
 }
 

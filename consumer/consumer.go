@@ -84,7 +84,11 @@ func (c *Consumer) run(ctx, stopping context.Context) error {
 		}
 		return err
 	}
-	defer rt.closeAdmin()
+	defer func() {
+		if err := rt.closeAdmin(); err != nil {
+			rt.log.closeFailed("admin client", err)
+		}
+	}()
 	if err := rt.start(); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/holdfast-kafka/holdfast/retry"
 )
@@ -42,8 +43,8 @@ func (f HandlerFunc) Handle(ctx context.Context, rec *Record) error { return f(c
 type Middleware func(Handler) Handler
 
 func chain(h Handler, use []Middleware) Handler {
-	for i := len(use) - 1; i >= 0; i-- {
-		h = use[i](h)
+	for _, wrap := range slices.Backward(use) {
+		h = wrap(h)
 	}
 	return h
 }

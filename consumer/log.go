@@ -40,7 +40,7 @@ func newReporter(log *slog.Logger, observer Observer, group string) *reporter {
 }
 
 func (r *reporter) write(level slog.Level, text string, attrs ...slog.Attr) {
-	r.log.LogAttrs(context.Background(), level, text, attrs...)
+	r.log.LogAttrs(context.Background(), level, text, attrs...) //nolint:sloglint // the callers' texts are constants
 }
 
 // seldom writes a line that may come often. what tells which lines are the
@@ -124,53 +124,41 @@ func (r *reporter) observe(ev Event) {
 	r.observer.Observe(ev)
 }
 
-// describe gives a notice its level, its words and its event kind.
+// words are a notice's event kind, level and text.
+type words struct {
+	kind  EventKind
+	level slog.Level
+	text  string
+}
+
+// describe gives a notice its words and fills in what its event says.
 func (r *reporter) describe(n *core.Notice, ev *Event) (slog.Level, string) {
-	switch n.Kind {
-	case core.NoticeRetry:
-		ev.Kind = EventRetry
-		return slog.LevelDebug, "attempt failed, will be retried"
-	case core.NoticeDead:
-		ev.Kind = EventDead
-		return slog.LevelWarn, "record given up on"
-	case core.NoticeDropped:
-		ev.Kind = EventDropped
-		return slog.LevelWarn, "record dropped"
-	case core.NoticeParked:
-		ev.Kind = EventParked
-		return slog.LevelDebug, "record moves to a lane, uncharged"
-	case core.NoticeHeld:
-		ev.Kind = EventHeld
-		return slog.LevelDebug, "record held, uncharged"
-	case core.NoticePassed:
-		ev.Kind = EventPassed
-		return slog.LevelDebug, "replay for another group passed by"
-	case core.NoticeForeign:
-		ev.Kind = EventForeign
-		return slog.LevelError, "record on our lane is not ours: its partition waits until it is removed"
-	case core.NoticeGateOn:
-		ev.Kind, ev.Gate = EventGateClosed, n.Gate.String()
-		return slog.LevelDebug, "gate closed"
-	case core.NoticeGateOff:
-		ev.Kind, ev.Gate = EventGateOpened, n.Gate.String()
-		return slog.LevelDebug, "gate opened"
-	case core.NoticeDrainTimeout:
-		ev.Kind = EventDrainTimeout
-		return slog.LevelWarn, "drain timed out, handlers are cancelled"
-	case core.NoticeLate:
-		ev.Kind = EventLate
-		return slog.LevelDebug, "late result dropped"
-	case core.NoticeRewound:
-		ev.Kind, ev.Offset = EventRewound, n.Offset
-		return slog.LevelWarn, "offsets went back"
-	case core.NoticePublishRetry:
-		ev.Kind = EventPublishRetry
-		return slog.LevelWarn, "copy could not be written, will be tried again"
-	case core.NoticeBlocked:
-		ev.Kind = EventBlocked
-		return slog.LevelError, "dead record has nowhere to go and is kept"
+	table := [...]words{
+		core.NoticeRetry:        {EventRetry, slog.LevelDebug, "attempt failed, will be retried"},
+		core.NoticeDead:         {EventDead, slog.LevelWarn, "record given up on"},
+		core.NoticeDropped:      {EventDropped, slog.LevelWarn, "record dropped"},
+		core.NoticeParked:       {EventParked, slog.LevelDebug, "record moves to a lane, uncharged"},
+		core.NoticeHeld:         {EventHeld, slog.LevelDebug, "record held, uncharged"},
+		core.NoticePassed:       {EventPassed, slog.LevelDebug, "replay for another group passed by"},
+		core.NoticeForeign:      {EventForeign, slog.LevelError, "record on our lane is not ours: its partition waits until it is removed"},
+		core.NoticeGateOn:       {EventGateClosed, slog.LevelDebug, "gate closed"},
+		core.NoticeGateOff:      {EventGateOpened, slog.LevelDebug, "gate opened"},
+		core.NoticeDrainTimeout: {EventDrainTimeout, slog.LevelWarn, "drain timed out, handlers are cancelled"},
+		core.NoticeLate:         {EventLate, slog.LevelDebug, "late result dropped"},
+		core.NoticeRewound:      {EventRewound, slog.LevelWarn, "offsets went back"},
+		core.NoticePublishRetry: {EventPublishRetry, slog.LevelWarn, "copy could not be written, will be tried again"},
+		core.NoticeBlocked:      {EventBlocked, slog.LevelError, "dead record has nowhere to go and is kept"},
 	}
-	return slog.LevelError, "unknown notice"
+	w := table[n.Kind]
+	ev.Kind = w.kind
+	switch n.Kind {
+	case core.NoticeGateOn, core.NoticeGateOff:
+		ev.Gate = n.Gate.String()
+	case core.NoticeRewound:
+		ev.Offset = n.Offset
+	default:
+	}
+	return w.level, w.text
 }
 
 func (r *reporter) assigned(name string, parts []client.TopicPartition) {

@@ -310,6 +310,11 @@ func (p *provisioning) verifySettings(t target, settings map[string]string) {
 			wrong("retention.ms", "records would be deleted while they wait", fmt.Sprintf("at least %d, or -1", least.Milliseconds()))
 		}
 	}
+	p.verifyLikeSource(t, settings, wrong)
+}
+
+// verifyLikeSource checks what must be no less than the source's.
+func (p *provisioning) verifyLikeSource(t target, settings map[string]string, wrong func(key, why string, want any)) {
 	source := p.settings[t.source]
 	least := number(source, "max.message.bytes", 0)
 	if t.kind == core.Source && source != nil {
@@ -358,10 +363,11 @@ func number(settings map[string]string, key string, otherwise int) int {
 
 // whatIs puts an error about a topic into words.
 func whatIs(err error) string {
-	switch client.CodeOf(err) {
-	case client.UnknownTopicOrPartition:
+	code := client.CodeOf(err)
+	if code == client.UnknownTopicOrPartition {
 		return "does not exist"
-	case client.TopicAuthorization:
+	}
+	if code == client.TopicAuthorization {
 		return "may not be described; grant DESCRIBE on it"
 	}
 	return err.Error()

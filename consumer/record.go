@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfast-kafka/holdfast/retry"
@@ -36,9 +37,9 @@ type Record struct {
 // Header returns the value of the last header with this name; ok tells whether
 // there is one.
 func (r *Record) Header(name string) (value []byte, ok bool) {
-	for i := len(r.Headers) - 1; i >= 0; i-- {
-		if r.Headers[i].Key == name {
-			return r.Headers[i].Value, true
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == name {
+			return h.Value, true
 		}
 	}
 	return nil, false

@@ -24,7 +24,7 @@ var errDown = errors.New("downstream is down")
 // what handlers are given, and audits each position that a member stores: a
 // position past a record that is neither done nor copied fails the test.
 type rig struct {
-	t       testing.TB
+	t       tester
 	cluster *fake.Cluster
 	library *spy
 
@@ -34,6 +34,16 @@ type rig struct {
 	gone   map[string]bool // by place: dropped or passed, as the observer was told
 	events []Event
 	lines  []string // warnings and errors logged
+}
+
+// tester is what a test and a property have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
+	Cleanup(f func())
+	Context() context.Context
 }
 
 // call is one call of a handler.
@@ -57,7 +67,7 @@ func bubble(t *testing.T, topics map[string]int, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newRig(t, topics)) })
 }
 
-func newRig(t testing.TB, topics map[string]int) *rig {
+func newRig(t tester, topics map[string]int) *rig {
 	r := &rig{t: t, done: map[string]bool{}, gone: map[string]bool{}}
 	r.cluster = fake.New(fake.Config{
 		Seed: 1, Topics: topics,

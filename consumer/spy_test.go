@@ -153,7 +153,7 @@ func (r *rig) audit(o client.Offset) {
 		id, hop := identity(m)
 		copied, lives := hops[id]
 		switch {
-		case r.done[id] || r.gone[place(m.Topic, m.Partition, m.Offset)]:
+		case r.done[id] || r.done[origin(m)] || r.gone[place(m.Topic, m.Partition, m.Offset)]:
 		case !lives || copied <= hop:
 			r.t.Errorf("position %d of %s/%d is past offset %d, which is neither done nor copied",
 				o.Offset, o.Topic, o.Partition, m.Offset)
@@ -177,6 +177,12 @@ func (r *rig) copies() map[string]int {
 		}
 	}
 	return hops
+}
+
+// origin is the origin id on a record, "" for none.
+func origin(m client.Message) string {
+	_, stamp, _ := retry.Decode(m.Headers)
+	return stamp.OriginID
 }
 
 // identity is a record's origin id and hop, for a record of a source topic its

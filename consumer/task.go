@@ -50,6 +50,7 @@ func (t *tenure) cancel(cause error) {
 // route is a [Route] while running.
 type route struct {
 	Route
+
 	index   int
 	handler Handler // with the middleware around it
 	// gated is set while a breaker of the route is open, so that a worker in

@@ -163,8 +163,7 @@ func (t *task) note(err error, class retry.Class) {
 	}
 	f := t.failed
 	f.err, f.stack = err, nil
-	var panicked *PanicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*PanicError](err); ok {
 		f.stack = panicked.Stack
 	}
 	if len(f.attempts) == retry.MaxFailures {

@@ -13,7 +13,7 @@ func (o *options) broker(ctx context.Context) (stop func(), err error) {
 	if o.brokers != "" {
 		return func() {}, nil
 	}
-	o.progress("starting Apache Kafka")
+	o.progressf("starting Apache Kafka")
 	cluster, err := testkafka.Start(ctx, testkafka.Options{
 		// What a bench writes and reads must not be held up by the collector.
 		JVM: []string{"-Xmx1g"},
@@ -24,7 +24,7 @@ func (o *options) broker(ctx context.Context) (stop func(), err error) {
 	o.brokers = cluster.Addr()
 	return func() {
 		if err := cluster.Stop(); err != nil {
-			o.progress("stop Apache Kafka: %v", err)
+			o.progressf("stop Apache Kafka: %v", err)
 		}
 	}, nil
 }

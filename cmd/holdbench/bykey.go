@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -85,7 +84,7 @@ func runByKey(ctx context.Context, o *options) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("holdfast: %w", err)
 		}
-		o.progress("%d/%d plain pool %8.0f records/s, holdfast %8.0f", i+1, o.pairs, b.rate, a.rate)
+		o.progressf("%d/%d plain pool %8.0f records/s, holdfast %8.0f", i+1, o.pairs, b.rate, a.rate)
 		ours, pool = append(ours, a), append(pool, b)
 	}
 	q := quartilesOf(ratios(ours, pool, rateOf))
@@ -104,7 +103,7 @@ func byKeyConsumer(brokers, topic string) side {
 		run: func(ctx context.Context) error {
 			c, err := consumer.New(consumer.Config{
 				Brokers: brokers, Group: unique("holdbench"), Provision: consumer.Create,
-				Concurrency: byKeyWorkers, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Concurrency: byKeyWorkers, Logger: slog.New(slog.DiscardHandler),
 				Routes: []consumer.Route{{
 					Topics: []string{topic}, Ordering: consumer.ByKey,
 					Handler: consumer.HandlerFunc(func(_ context.Context, r *consumer.Record) error {

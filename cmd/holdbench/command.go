@@ -110,6 +110,6 @@ func (o *options) measure(ctx context.Context, s scenario) error {
 	return err
 }
 
-func (o *options) progress(format string, args ...any) {
+func (o *options) progressf(format string, args ...any) {
 	fmt.Fprintf(o.log, format+"\n", args...)
 }

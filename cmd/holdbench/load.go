@@ -31,7 +31,7 @@ func (o *options) fill(ctx context.Context, topic string, partitions, n int, rec
 	if err := admin.CreateTopics(ctx, []client.TopicSpec{{Topic: topic, Partitions: partitions, ReplicationFactor: 1}}); err != nil {
 		return fmt.Errorf("create %s: %w", topic, err)
 	}
-	o.progress("writing %d records to %s", n, topic)
+	o.progressf("writing %d records to %s", n, topic)
 	return o.write(ctx, library, n, func(i int) client.Message {
 		m := record(i)
 		m.Topic, m.Partition = topic, int32(i%partitions)
@@ -50,7 +50,7 @@ func (o *options) write(ctx context.Context, library confluent.Library, n int, r
 				}
 			}
 		},
-		OnError: func(err *client.Error) { o.progress("producer: %v", err) },
+		OnError: func(err *client.Error) { o.progressf("producer: %v", err) },
 	})
 	if err != nil {
 		return err
@@ -86,6 +86,6 @@ func (o *options) drop(topic string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := errors.Join(admin.DeleteTopics(ctx, []string{topic}), admin.Close()); err != nil {
-		o.progress("topic %s is left behind: %v", topic, err)
+		o.progressf("topic %s is left behind: %v", topic, err)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync/atomic"
 
@@ -83,7 +82,7 @@ func runNoop(ctx context.Context, o *options) (any, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", turn.name, err)
 			}
-			o.progress("%d/%d %-8s %9.0f records/s %6.2f us CPU a record", i+1, o.pairs, turn.name, s.rate, s.cpu*1e6)
+			o.progressf("%d/%d %-8s %9.0f records/s %6.2f us CPU a record", i+1, o.pairs, turn.name, s.rate, s.cpu*1e6)
 			*turn.to = append(*turn.to, s)
 		}
 	}
@@ -112,7 +111,7 @@ func noopConsumer(brokers, topic string) side {
 		run: func(ctx context.Context) error {
 			c, err := consumer.New(consumer.Config{
 				Brokers: brokers, Group: unique("holdbench"), Provision: consumer.Create,
-				Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Logger: slog.New(slog.DiscardHandler),
 				Routes: []consumer.Route{{
 					Topics: []string{topic},
 					Handler: consumer.HandlerFunc(func(context.Context, *consumer.Record) error {

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // breakerState is a breaker as the core knows it.
 type breakerState struct {
 	state   BreakerState
@@ -60,12 +62,7 @@ func (c *Core) wakeDependants(b *breakerState) {
 }
 
 func (c *Core) dependsOn(route int, b *breakerState) bool {
-	for _, have := range c.routes[route].breakers {
-		if have == b {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.routes[route].breakers, b)
 }
 
 // learn notes that a route depends on a breaker it did not declare.

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // armCommit sees to it that a partition's progress is committed within the
 // interval, or earlier when much was finished.
 func (c *Core) armCommit(cl *clientState, p *Part) {
@@ -29,14 +31,11 @@ func (c *Core) hasProgress(p *Part) bool {
 	return at > p.committed && p.tracker.head > 0
 }
 
-// commitDue is the interval's end. While the last commit is unanswered the
-// next one waits for it: one outstanding at most.
+// commitDue is the interval's end. While the last commit is unanswered nothing
+// happens: its answer arms the next interval.
 func (c *Core) commitDue(cl *clientState) {
 	cl.armed = false
 	c.commit(cl)
-	if cl.inCommit {
-		return // its answer arms the next
-	}
 }
 
 // commit stores and commits what moved. Nothing moved: nothing happens.
@@ -75,11 +74,8 @@ func (c *Core) commitAnswered(e *CommitAnswered) {
 	}
 	cl.committing = cl.committing[:0]
 	c.releaseBehind(cl.id)
-	for _, p := range cl.parts {
-		if c.hasProgress(p) {
-			c.armInterval(cl)
-			break
-		}
+	if slices.ContainsFunc(cl.parts, c.hasProgress) {
+		c.armInterval(cl)
 	}
 	if cl.revoke != nil {
 		c.advanceRevoke(cl)

@@ -26,6 +26,7 @@ type Core struct {
 // routeState is a route while running.
 type routeState struct {
 	Route
+
 	breakers []*breakerState
 	// perRecord is the smoothed time of an attempt, for the size of runs.
 	perRecord float64
@@ -35,6 +36,7 @@ type routeState struct {
 // clientState is a client while running.
 type clientState struct {
 	Client
+
 	id     int
 	parts  []*Part
 	broken bool
@@ -83,6 +85,8 @@ func New(cfg Config) *Core {
 // Step takes an event at a time and returns what to do, in order. A nil event
 // lets the time pass. Times must not go back. The actions are valid until the
 // next Step.
+//
+//nolint:cyclop // one line for each kind of event
 func (c *Core) Step(now Instant, ev Event) []Action {
 	c.now = max(now, c.now)
 	clear(c.out)

@@ -74,9 +74,6 @@ func NewPart(topic string, partition int32, client int, role Role, route int, ep
 	return &Part{Topic: topic, Partition: partition, Client: client, Role: role, Route: route, Epoch: epoch}
 }
 
-// idle reports that nothing of the partition is in anybody's hands.
-func (p *Part) idle() bool { return p.running == 0 && p.publishing == 0 }
-
 // hasWork reports that a record could be dispatched if no gate were closed.
 func (p *Part) hasWork() bool { return p.ready.head != nil || p.loose.head != nil }
 

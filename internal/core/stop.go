@@ -121,6 +121,7 @@ func (c *Core) stepOver() bool {
 	return false
 }
 
+//nolint:cyclop // one case for each step, in their order
 func (c *Core) nextStep() {
 	inHandlers, copies := c.inHand()
 	late := c.now >= c.stop.until
@@ -208,7 +209,6 @@ func (c *Core) unclosed() []int {
 
 // inHand counts the records in handlers and the copies without acknowledgement.
 func (c *Core) inHand() (inHandlers, copies int) {
-	inHandlers = 0
 	for _, cl := range c.clients {
 		for _, p := range cl.parts {
 			inHandlers += p.running
