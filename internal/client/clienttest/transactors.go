@@ -108,10 +108,14 @@ func fencing(b *bench) {
 	if !client.IsFatal(err) {
 		b.Errorf("commit by the fenced one: got %v, want a fatal error", err)
 	}
+	if older.Produce(&client.Message{Topic: topic, Value: []byte("too late")}, nil) == nil {
+		w.flush()
+	}
+	b.write(topic, 0, "last")
 	m := b.reader(nil, position(topic, 0, 0))
-	m.read(1)
-	if got := m.values(); got[0] != "newer" {
-		b.Errorf("read %q, want what the newer wrote", got)
+	m.read(2)
+	if got := m.values(); !slices.Equal(got, []string{"newer", "last"}) {
+		b.Errorf("read %q, want what the newer wrote and what came after", got)
 	}
 	if err := older.Begin(); !client.IsFatal(err) && client.CodeOf(err) == 0 {
 		b.Errorf("begin by the fenced one: got %v, want an error", err)

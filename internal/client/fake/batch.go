@@ -202,7 +202,7 @@ func (p *Producer) land(now time.Time, wait *time.Duration) []client.Report {
 }
 
 func (p *Producer) fenced(in *transaction) bool {
-	return in != nil && (p.transactor.fenced || in.state != transactionOpen)
+	return p.transactor != nil && (p.transactor.fenced || in.state != transactionOpen)
 }
 
 // produceFault takes the first fault ordered for a topic.

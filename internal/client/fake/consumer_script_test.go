@@ -181,6 +181,77 @@ func TestResumeAndRebalanceFetchAgainLate(t *testing.T) {
 	})
 }
 
+// A rebalance costs the prefetch of the partitions that stay, and they begin
+// again late after the callback, however long it took.
+func TestRebalanceFetchesKeptPartitionsAgain(t *testing.T) {
+	const late = 400 * time.Millisecond
+	bubble(t, fake.Config{Delays: fake.Delays{Fetch: late}}, 2, func(t *testing.T, c *fake.Cluster) {
+		s := consume(t, c, nil)
+		defer s.close()
+		c.Append(at(0), make([]client.Message, 10)...)
+		s.join()
+		for len(s.records) == 0 {
+			var m client.Message
+			if kind, _ := s.Poll(time.Second, &m); kind == client.Record {
+				s.records = append(s.records, m)
+			}
+		}
+		var answered time.Time
+		s.onRevoked = func(client.Rebalance) {
+			s.onRevoked = nil
+			timer := time.NewTimer(10 * late)
+			<-timer.C
+			answered = time.Now()
+		}
+		c.Take("g", at(1))
+		for len(s.records) == 1 {
+			var m client.Message
+			if kind, _ := s.Poll(time.Second, &m); kind == client.Record {
+				s.records = append(s.records, m)
+			}
+		}
+		if took := time.Since(answered); took < late/2 {
+			t.Errorf("the kept partition went on %v after the callback, want at least %v", took, late/2)
+		}
+		if fetched, _ := s.Counts(); fetched != 19 {
+			t.Errorf("fetched %d, want 10 and then the 9 not taken", fetched)
+		}
+	})
+}
+
+// An eager group hands out nothing before everybody has given up everything.
+func TestEagerRoundWaitsForAll(t *testing.T) {
+	bubble(t, fake.Config{}, 3, func(t *testing.T, c *fake.Cluster) {
+		eager := client.Config{"partition.assignment.strategy": "range"}
+		first, second, third := consume(t, c, eager), consume(t, c, eager), consume(t, c, eager)
+		first.join()
+		second.join()
+		for range 3 {
+			first.polls(time.Second)
+			second.polls(time.Second)
+		}
+		third.join()
+		for range 3 {
+			first.polls(time.Second)
+			third.polls(time.Second)
+		}
+		if a, b, c := len(first.Assignment()), len(second.Assignment()), len(third.Assignment()); a != 0 || b == 0 || c != 0 {
+			t.Errorf("assigned %d, %d and %d while the second has not answered", a, b, c)
+		}
+		for range 3 {
+			second.polls(time.Second)
+			first.polls(time.Second)
+			third.polls(time.Second)
+		}
+		if a, b, c := len(first.Assignment()), len(second.Assignment()), len(third.Assignment()); a != 1 || b != 1 || c != 1 {
+			t.Errorf("assigned %d, %d and %d, want one each", a, b, c)
+		}
+		first.close()
+		second.close()
+		third.close()
+	})
+}
+
 func TestMisuseIsTold(t *testing.T) {
 	var told []error
 	bubble(t, fake.Config{OnMisuse: func(err error) { told = append(told, err) }}, 1, func(t *testing.T, c *fake.Cluster) {

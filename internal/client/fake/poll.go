@@ -117,7 +117,6 @@ func (m *Consumer) serve(o op) {
 		r.Partitions = m.assigned()
 	}
 	skip := o.lost && len(r.Partitions) == 0
-	m.stop()
 	m.serving, m.answered, m.busy = true, false, false
 	m.leavePoll()
 	callback := m.callback

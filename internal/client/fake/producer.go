@@ -93,7 +93,8 @@ func (p *Producer) Produce(m *client.Message, tag any) error {
 	}
 	var in *transaction
 	if p.transactor != nil {
-		if in = p.transactor.current; in == nil {
+		// A fenced one learns of it by the report.
+		if in = p.transactor.current; in == nil && !p.transactor.fenced {
 			return fail(client.State, "produce outside a transaction")
 		}
 	}
