@@ -173,6 +173,9 @@ func (w *world) stopInPeace() {
 			w.answer(m)
 		}
 		w.closeMembers()
+		if w.steps == before && w.core.Next() == core.Never {
+			w.violate("the shutdown is stuck")
+		}
 		if w.steps == before {
 			w.pass(max(1, w.core.Next().Sub(w.now)))
 		}

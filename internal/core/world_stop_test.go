@@ -139,6 +139,10 @@ func (w *world) closeMembers() {
 // finishStopping lets a shutdown that was begun come to its end.
 func (w *world) finishStopping() {
 	for w.stopping && !w.stopped {
+		if w.now >= w.stopBy {
+			w.step(nil)
+			continue
+		}
 		switch w.rng.IntN(4) {
 		case 0:
 			w.finishAny()
@@ -159,6 +163,9 @@ func (w *world) finishStopping() {
 // ended checks the report of a shutdown.
 func (w *world) ended(r core.StopReport) {
 	w.stopped = true
+	if w.quiet && !r.Clean() {
+		w.violate("a shutdown in peace left something behind: %+v", r)
+	}
 	records := 0
 	for _, j := range w.jobs {
 		if j.tenure.status != over {
