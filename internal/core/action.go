@@ -50,6 +50,8 @@ type Position struct {
 	Part        *Part
 	Offset      int64
 	LeaderEpoch int32
+
+	gen uint32 // of the partition's log, see [Part]
 }
 
 // SetPaused pauses or resumes fetching.

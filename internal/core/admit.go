@@ -18,6 +18,7 @@ func (c *Core) arrived(e *Arrived) {
 func (c *Core) settle(p *Part) {
 	if p != nil && p.status == partOwned {
 		c.weighPause(p)
+		c.relieve(c.clients[p.Client])
 		c.wake(p)
 		c.armCommit(c.clients[p.Client], p)
 	}
@@ -147,6 +148,7 @@ func (c *Core) progressed(p *Part) {
 		c.wake(p)
 	}
 	cl := c.clients[p.Client]
+	c.relieve(cl)
 	c.armCommit(cl, p)
 	if cl.revoke != nil {
 		c.advanceRevoke(cl)
@@ -190,5 +192,10 @@ func (c *Core) rewind(p *Part, to int64) {
 	p.gen++
 	p.tracker.reset()
 	p.committed = 0
-	c.open(p, GateWindow)
+	for r := p.failedPublishes.pop(); r != nil; r = p.failedPublishes.pop() {
+		c.release(p, r)
+	}
+	for _, g := range [...]Gate{GateWindow, GateBackoff, GatePublish, GateForeign} {
+		c.open(p, g)
+	}
 }

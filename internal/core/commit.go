@@ -47,7 +47,7 @@ func (c *Core) commit(cl *clientState) {
 	for _, p := range cl.parts {
 		if c.hasProgress(p) {
 			at, epoch := p.tracker.position()
-			cl.committing = append(cl.committing, Position{Part: p, Offset: at, LeaderEpoch: epoch})
+			cl.committing = append(cl.committing, Position{Part: p, Offset: at, LeaderEpoch: epoch, gen: p.gen})
 		}
 	}
 	if len(cl.committing) == 0 {
@@ -69,10 +69,15 @@ func (c *Core) commitAnswered(e *CommitAnswered) {
 		c.stats.CommitErrors++
 	} else {
 		for _, at := range cl.committing {
-			at.Part.committed = max(at.Part.committed, at.Offset)
+			if at.gen == at.Part.gen {
+				at.Part.committed = max(at.Part.committed, at.Offset)
+			}
 		}
 	}
 	cl.committing = cl.committing[:0]
+	if c.stop.phase == committing && e.Err == nil {
+		c.commit(cl) // what was finished since
+	}
 	c.releaseBehind(cl.id)
 	if slices.ContainsFunc(cl.parts, c.hasProgress) {
 		c.armInterval(cl)

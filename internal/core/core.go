@@ -15,6 +15,7 @@ type Core struct {
 	paused  map[string]map[int32]bool // what the operator paused; -1: the whole topic
 
 	freeSlots     int
+	handling      int // records in workers' hands, of epochs that are over too
 	replayRunning int
 	queues        []partQueue // ready partitions of each route, the replay lanes' last
 	turn          int         // the queue whose turn it is
@@ -42,7 +43,8 @@ type clientState struct {
 	broken bool
 	closed bool
 
-	records, bytes int // buffered by its partitions
+	records, bytes int  // buffered by its partitions
+	squeezed       bool // a partition is paused although its own buffer has room
 
 	finished   int // since the last commit began
 	commitAt   Instant

@@ -94,6 +94,31 @@ func TestPause(t *testing.T) {
 	r.expect("paused=false")
 }
 
+// TestSqueezedResumes: a partition that paused because its client was full
+// resumes when another partition makes the room.
+func TestSqueezedResumes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *core.Config) {
+		c.Clients[1].MaxRecords, c.Clients[1].Floor = 10, 2
+	})
+	waits, goes := r.assign(1, core.Lane, 0), r.assign(1, core.Lane, 1)
+	r.arrive(goes, 1, 2, 3, 4, 5, 6)
+	var later []*core.Rec
+	for o := range int64(5) {
+		later = append(later, &core.Rec{Part: waits, Offset: o, Size: 10, Due: r.now.Add(time.Hour)})
+	}
+	r.step(&core.Arrived{Recs: later})
+	r.expect("paused=true")
+	r.after(time.Second)
+	for range 6 {
+		r.finish("d")
+		if len(r.said()) > 0 && r.said()[0] == "paused=false" {
+			return
+		}
+	}
+	t.Fatal("the partition is not resumed")
+}
+
 // TestReplayCap: replays get all slots while nobody else waits, and a quarter
 // of them while others do.
 func TestReplayCap(t *testing.T) {
@@ -241,6 +266,26 @@ func TestStopTwice(t *testing.T) {
 	r.expect("stopped {Overran:[drain cancel close] Running:1 Publishing:0 Uncommitted:0 Unclosed:[0 1] Cause:<nil>}")
 }
 
+// TestStopCommitsTheLast: a commit on its way when the shutdown comes to
+// committing is followed by the last one.
+func TestStopCommitsTheLast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	p := r.assign(0, core.Source, 0)
+	r.arrive(p, 1)
+	r.finish("d")
+	r.after(time.Second)
+	r.expect("store 2")
+	r.arrive(p, 2)
+	r.finish("d")
+	r.step(&core.StopAsked{})
+	r.expect("bar", "paused=true")
+	r.step(&core.CommitAnswered{Client: 0})
+	r.expect("store 3")
+	r.step(&core.CommitAnswered{Client: 0})
+	r.expect("closeclient", "closeclient")
+}
+
 // TestNoCommitWhileClosing: a client that was told to close is not committed
 // with: the commit would not return.
 func TestNoCommitWhileClosing(t *testing.T) {
@@ -255,4 +300,18 @@ func TestNoCommitWhileClosing(t *testing.T) {
 	r.expect("closeclient", "closeclient")
 	r.after(1500 * time.Millisecond)
 	r.expect()
+}
+
+// TestHandlersOfLostPartitions: the shutdown waits for handlers whose
+// partition was lost, and tells of those that stay.
+func TestHandlersOfLostPartitions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	p := r.assign(0, core.Source, 0)
+	r.arrive(p, 1)
+	r.step(&core.RevokedFrom{Client: 0, Parts: []*core.Part{p}, Lost: true})
+	r.step(&core.StopAsked{})
+	r.expect()
+	r.finish("a")
+	r.expect("closeclient", "closeclient")
 }

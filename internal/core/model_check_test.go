@@ -59,8 +59,7 @@ func (w *world) checkMemory(t *tenure) {
 		w.violate("%v: not paused with %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	}
-	room := t.held <= m.limits.Floor/2 && !m.overfull(t, true, true)
-	if t.paused && !t.log.operator && w.now >= t.pausedAt.Add(pauseDwell) && room {
+	if t.paused && !t.log.operator && w.now >= t.pausedAt.Add(pauseDwell) && !m.overfull(t, true, false) {
 		w.violate("%v: still paused with %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	}

@@ -41,7 +41,23 @@ func (c *Core) overfull(p *Part) bool {
 	if p.records > records || p.bytes > bytes {
 		return true
 	}
-	return p.records > floor && (cl.records > allRecords || cl.bytes > allBytes)
+	if p.records > floor && (cl.records > allRecords || cl.bytes > allBytes) {
+		cl.squeezed = true
+		return true
+	}
+	return false
+}
+
+// relieve weighs all of a client's partitions once there is room again: what
+// paused for the others' sake may make no progress of its own.
+func (c *Core) relieve(cl *clientState) {
+	if !cl.squeezed || cl.records > cl.MaxRecords*9/10 || cl.bytes > cl.MaxBytes*9/10 {
+		return
+	}
+	cl.squeezed = false
+	for _, p := range cl.parts {
+		c.weighPause(p)
+	}
 }
 
 // operatorPause keeps what the operator wants, for this epoch and later ones.

@@ -156,3 +156,27 @@ func TestRewindKeepsKeysApart(t *testing.T) {
 	r.finish("d")
 	r.expect("dispatch 6")
 }
+
+// TestRewind: offsets that go back begin the partition anew, and what was in
+// hand or could not be written counts for nothing.
+func TestRewind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	p := r.assign(0, core.Source, 0)
+	r.arrive(p, 5, 6)
+	r.finish("pd")
+	r.ack(core.PublishFailed)
+	r.expect()
+	r.arrive(p, 5, 6)
+	r.expect("dispatch 5 6")
+	r.after(time.Hour)
+	r.expect()
+	r.finish("dd")
+	r.after(time.Second)
+	r.expect("store 7")
+	r.arrive(p, 5)
+	r.finish("d")
+	r.step(&core.CommitAnswered{Client: 0}) // of 7, from before
+	r.after(time.Second)
+	r.expect("store 6")
+}

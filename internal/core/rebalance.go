@@ -55,6 +55,7 @@ func (c *Core) revoked(e *RevokedFrom) {
 		c.discard(p)
 		c.do(&Bar{Part: p})
 	}
+	c.relieve(cl)
 	if e.Lost || cl.broken || c.stop.phase >= closing {
 		cause := CauseLost
 		if !e.Lost {
@@ -131,4 +132,5 @@ func (c *Core) bury(cl *clientState, parts []*Part, cause CancelCause) {
 		p.status = partDead
 	}
 	cl.parts = slices.DeleteFunc(cl.parts, func(p *Part) bool { return p.status == partDead })
+	c.relieve(cl)
 }

@@ -11,6 +11,7 @@ func (c *Core) runFinished(run *Run) {
 	c.freeSlots++
 	p := run.Part
 	p.running -= len(run.Recs)
+	c.handling -= len(run.Recs)
 	if p.Role == Replay {
 		c.replayRunning--
 	}

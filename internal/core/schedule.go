@@ -41,6 +41,7 @@ func (c *Core) dispatch() {
 		run := c.take(p, limit)
 		c.freeSlots--
 		p.running += len(run.Recs)
+		c.handling += len(run.Recs)
 		if p.Role == Replay {
 			c.replayRunning++
 		}

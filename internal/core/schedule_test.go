@@ -42,9 +42,9 @@ func TestSchedules(t *testing.T) {
 	for lane := range lanes {
 		wg.Go(func() {
 			for seed := uint64(lane + 1); seed <= schedules && !failed.Load(); seed += lanes {
-				w, err := play(params{seed: seed, records: -1, events: -1, without: rewinds}, false)
+				w, err := play(params{seed: seed, records: -1, events: -1}, false)
 				if err != "" && !failed.Swap(true) {
-					t.Error(report(shrink(params{seed: seed, records: w.records, events: w.events, without: rewinds})))
+					t.Error(report(shrink(params{seed: seed, records: w.records, events: w.events})))
 				}
 				steps.Add(int64(w.steps))
 			}

@@ -156,6 +156,11 @@ func (c *Core) nextStep() {
 func (c *Core) closeClients(late bool) {
 	c.endBy(closeGrace)
 	for _, cl := range c.clients {
+		for _, p := range cl.parts {
+			if c.hasProgress(p) {
+				c.stop.report.Uncommitted++
+			}
+		}
 		switch {
 		case cl.closed:
 		case cl.inCommit:
@@ -175,11 +180,6 @@ func (c *Core) closeClients(late bool) {
 func (c *Core) finishStop(inHandlers, copies int) {
 	r := &c.stop.report
 	r.Running, r.Publishing = inHandlers, copies
-	for _, cl := range c.clients {
-		if cl.inCommit && !cl.broken {
-			r.Uncommitted += len(cl.committing)
-		}
-	}
 	r.Unclosed = c.unclosed()
 	c.do(&Stopped{Report: *r})
 }
@@ -207,13 +207,13 @@ func (c *Core) unclosed() []int {
 	return left
 }
 
-// inHand counts the records in handlers and the copies without acknowledgement.
+// inHand counts the records in handlers, whoever owns them now, and the copies
+// without acknowledgement.
 func (c *Core) inHand() (inHandlers, copies int) {
 	for _, cl := range c.clients {
 		for _, p := range cl.parts {
-			inHandlers += p.running
 			copies += p.publishing + p.failedPublishes.n
 		}
 	}
-	return inHandlers, copies
+	return c.handling, copies
 }

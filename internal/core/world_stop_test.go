@@ -76,7 +76,7 @@ func (w *world) beginStop() {
 	if w.stopping {
 		return
 	}
-	w.stopping = true
+	w.stopping, w.uncommitted = true, nil
 	w.stopBy = w.now.Add(w.cfg.StopTimeout + stopGrace)
 	for _, m := range w.members {
 		for _, t := range m.tenures {
@@ -106,6 +106,11 @@ func (w *world) closing(a *core.CloseClient) {
 	m := w.members[a.Client]
 	if m.closing || m.closed || m.broken || m.commit != nil || m.revoke != nil {
 		w.violate("client %d closed: closing %v, broken %v, commit %v, revoke %v", m.id, m.closing, m.broken, m.commit, m.revoke)
+	}
+	for _, t := range m.tenures {
+		if t.uncommitted() {
+			w.uncommitted = append(w.uncommitted, t)
+		}
 	}
 	m.closing = true
 	m.hangs = w.has(stops) && w.chance(0.1)
@@ -168,15 +173,16 @@ func (w *world) ended(r core.StopReport) {
 	}
 	records := 0
 	for _, j := range w.jobs {
-		if j.tenure.status != over {
-			records += len(j.recs)
-		}
+		records += len(j.recs)
 		if !j.tenure.cancelled {
 			w.violate("%v: stopped, its handlers run and are not cancelled", j.tenure)
 		}
 	}
 	if r.Running != records {
 		w.violate("stopped: report has %d running, there are %d", r.Running, records)
+	}
+	if r.Clean() && len(w.uncommitted) > 0 {
+		w.violate("stopped clean, but %v was not committed to its end", w.uncommitted[0])
 	}
 	for _, m := range w.members {
 		if !m.closed && !m.broken != slices.Contains(r.Unclosed, m.id) {

@@ -80,7 +80,8 @@ type world struct {
 
 	stopping, stopped bool
 	stopBy            core.Instant
-	quiet             bool // the faults have ended
+	uncommitted       []*tenure // when their client was told to close
+	quiet             bool      // the faults have ended
 
 	steps int
 	hash  uint64
