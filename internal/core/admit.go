@@ -52,6 +52,9 @@ func (c *Core) admit(p *Part, r *Rec) {
 	switch {
 	case r.Mark == Foreign:
 		c.notice(Notice{Kind: NoticeForeign, Part: p, Rec: r, Offset: r.Offset})
+		if !p.gates.has(GateForeign) {
+			p.foreignFrom = r.Offset
+		}
 		c.close(p, GateForeign)
 		c.release(p, r) // only its place is kept
 	case r.Mark == Passed:
@@ -167,9 +170,10 @@ func (c *Core) discard(p *Part) {
 		c.release(p, r)
 	}
 	p.waiting, p.waitingAt = nil, 0
-	c.empty(p, &p.main)
+	c.empty(p, p.main)
 	for _, u := range p.keys {
 		c.empty(p, u)
+		u.detached = true
 	}
 	p.ready, p.keys = unitQueue{}, nil
 }
@@ -179,23 +183,4 @@ func (c *Core) empty(p *Part, u *unit) {
 		c.release(p, r)
 	}
 	u.inReady, u.blocked = false, 0 // its timer must not take it for the unit that follows
-}
-
-// rewind begins the partition anew within its epoch after its offsets went
-// back: the log was truncated or the position reset. What is in hand belongs
-// to the log that is gone.
-func (c *Core) rewind(p *Part, to int64) {
-	c.stats.Rewound++
-	c.notice(Notice{Kind: NoticeRewound, Part: p, Offset: to})
-	c.discard(p)
-	p.main = unit{part: p}
-	p.gen++
-	p.tracker.reset()
-	p.committed = 0
-	for r := p.failedPublishes.pop(); r != nil; r = p.failedPublishes.pop() {
-		c.release(p, r)
-	}
-	for _, g := range [...]Gate{GateWindow, GateBackoff, GatePublish, GateForeign} {
-		c.open(p, g)
-	}
 }

@@ -85,6 +85,9 @@ func (c *Core) commitAnswered(e *CommitAnswered) {
 	if cl.revoke != nil {
 		c.advanceRevoke(cl)
 	}
+	if c.stop.phase == closing && !cl.closed {
+		c.closeClient(cl) // it could not be closed before
+	}
 }
 
 // releaseBehind opens the partitions that waited for a client's commit from

@@ -34,9 +34,10 @@ type Part struct {
 
 	status  partStatus
 	gen     uint32 // counts rewinds within the epoch
+	rewinds []rewound
 	tracker tracker
 
-	main    unit             // the unit of ByPartition
+	main    *unit            // the unit of ByPartition
 	keys    map[string]*unit // the units of ByKey
 	ready   unitQueue        // units that may be dispatched
 	loose   recQueue         // records without a unit that may be dispatched
@@ -61,6 +62,8 @@ type Part struct {
 	committed int64 // answered by the group
 	behind    []int // clients whose commit, from before this epoch, is unanswered
 
+	foreignFrom int64 // the first record that is not ours, while gate foreign is closed
+
 	failedPublishes recQueue
 	publishDelay    time.Duration
 	publishAt       Instant
@@ -71,7 +74,9 @@ type Part struct {
 
 // NewPart makes the epoch of a partition that was just assigned.
 func NewPart(topic string, partition int32, client int, role Role, route int, epoch uint64) *Part {
-	return &Part{Topic: topic, Partition: partition, Client: client, Role: role, Route: route, Epoch: epoch}
+	p := &Part{Topic: topic, Partition: partition, Client: client, Role: role, Route: route, Epoch: epoch}
+	p.main = &unit{part: p}
+	return p
 }
 
 // hasWork reports that a record could be dispatched if no gate were closed.

@@ -74,14 +74,17 @@ func (c *Core) publishLater(p *Part, r *Rec, delay time.Duration) {
 	c.close(p, GatePublish)
 	p.failedPublishes.push(r)
 	c.notice(Notice{Kind: NoticePublishRetry, Part: p, Rec: r, Offset: r.Offset, Wait: delay})
-	if p.publishAt == 0 {
-		p.publishAt = c.now.Add(delay)
-		c.timers.push(timer{at: p.publishAt, kind: timerPublish, part: p})
+	if at := c.now.Add(delay); p.publishAt == 0 || at < p.publishAt {
+		p.publishAt = at
+		c.timers.push(timer{at: at, kind: timerPublish, part: p})
 	}
 }
 
 // retryPublishes tries the failed copies of a partition again, in order.
 func (c *Core) retryPublishes(p *Part) {
+	if p.publishAt == 0 || p.publishAt > c.now {
+		return // an earlier timer did it, or a later one will
+	}
 	p.publishAt = 0
 	if p.status == partDead {
 		return

@@ -18,7 +18,6 @@ func (c *Core) assigned(e *AssignedTo) {
 	answer := &FinishAssign{Client: e.Client, Parts: e.Parts}
 	for _, p := range e.Parts {
 		p.status = partOwned
-		p.main.part = p
 		p.behind = c.unansweredFor(p)
 		cl.parts = append(cl.parts, p)
 		if len(p.behind) > 0 {

@@ -34,7 +34,7 @@ func (c *Core) runFinished(run *Run) {
 
 // stale reports that a record's epoch is over, or its log gone.
 func (c *Core) stale(p *Part, r *Rec) bool {
-	return p.status == partDead || r.gen != p.gen
+	return p.status == partDead || p.gone(r)
 }
 
 // keepsPlace reports that an attempt leaves its record at the front.
@@ -55,6 +55,7 @@ func (c *Core) goBack(p *Part, r *Rec, unattempted bool) {
 	c.returnTickets(r)
 	if c.stale(p, r) {
 		c.late(p, r, !unattempted)
+		c.settleUnit(r)
 		return
 	}
 	if !unattempted && r.Result.Outcome == OutcomeFailed {
@@ -140,6 +141,7 @@ func (c *Core) conclude(p *Part, r *Rec) {
 	c.returnTickets(r)
 	if c.stale(p, r) {
 		c.late(p, r, true)
+		c.settleUnit(r)
 		return
 	}
 	switch r.Result.Outcome {

@@ -180,7 +180,7 @@ func (c *Core) unblock(u *unit) {
 func (c *Core) block(u *unit, d time.Duration) {
 	u.blocked = c.now.Add(max(d, time.Millisecond))
 	c.timers.push(timer{at: u.blocked, kind: timerUnit, unit: u})
-	if u == &u.part.main {
+	if u == u.part.main {
 		c.close(u.part, GateBackoff)
 	}
 }

@@ -166,15 +166,20 @@ func (c *Core) closeClients(late bool) {
 		case cl.inCommit:
 			c.overran(late, StepCommit)
 		default:
-			if cl.revoke != nil {
-				parts := cl.revoke.parts
-				cl.revoke = nil
-				c.bury(cl, parts, CauseShutdown)
-				c.do(&FinishRevoke{Client: cl.id, Parts: parts})
-			}
-			c.do(&CloseClient{Client: cl.id})
+			c.closeClient(cl)
 		}
 	}
+}
+
+// closeClient lets a client leave, out of its rebalance callback if it is in one.
+func (c *Core) closeClient(cl *clientState) {
+	if cl.revoke != nil {
+		parts := cl.revoke.parts
+		cl.revoke = nil
+		c.bury(cl, parts, CauseShutdown)
+		c.do(&FinishRevoke{Client: cl.id, Parts: parts})
+	}
+	c.do(&CloseClient{Client: cl.id})
 }
 
 func (c *Core) finishStop(inHandlers, copies int) {

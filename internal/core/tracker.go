@@ -72,5 +72,21 @@ func (t *tracker) position() (offset int64, epoch int32) {
 	return t.next, t.epoch
 }
 
+// oldest returns the offset of the oldest unfinished record, if there is one.
+func (t *tracker) oldest() (offset int64, ok bool) {
+	if t.head == t.tail {
+		return 0, false
+	}
+	return t.ring[t.head&uint64(len(t.ring)-1)].offset, true
+}
+
+// truncate forgets the records from an offset on. The oldest unfinished one
+// must lie before it.
+func (t *tracker) truncate(to int64) {
+	for t.tail != t.head && t.ring[(t.tail-1)&uint64(len(t.ring)-1)].offset >= to {
+		t.tail--
+	}
+}
+
 // reset forgets everything: the next add begins anew.
 func (t *tracker) reset() { *t = tracker{ring: t.ring[:0:0]} }

@@ -9,7 +9,10 @@ type unit struct {
 	out     int     // records in a worker's hands
 	blocked Instant // not before; zero: not blocked
 	inReady bool
-	next    *unit
+	// detached: its partition forgot it. What it has out comes back to it
+	// and is of no matter.
+	detached bool
+	next     *unit
 }
 
 // unitQueue is a first-in first-out list of units, linked through them.
@@ -47,8 +50,7 @@ func (c *Core) unitOf(r *Rec) *unit {
 	}
 	switch c.cfg.Routes[p.Route].Ordering {
 	case ByPartition:
-		p.main.part = p
-		return &p.main
+		return p.main
 	case ByKey:
 		if r.Key == nil {
 			return nil
@@ -71,11 +73,12 @@ func (c *Core) unitOf(r *Rec) *unit {
 // rouse makes a unit ready if it may run now, or forgets it when it is empty.
 func (p *Part) rouse(u *unit) {
 	switch {
+	case u.detached:
 	case u.out > 0 || u.inReady || u.blocked != 0:
 	case u.queue.head != nil:
 		u.inReady = true
 		p.ready.push(u)
-	case u != &p.main:
+	case u != p.main:
 		delete(p.keys, u.key)
 	}
 }
