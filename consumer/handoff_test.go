@@ -297,3 +297,29 @@ func TestDLQDropIsDone(t *testing.T) {
 		}
 	})
 }
+
+func TestDLQBlockKeepsTheUnitWaiting(t *testing.T) {
+	bubble(t, orders(2), func(t *testing.T, r *rig) {
+		r.put(0, "a", "x", "b", "x", "c")
+		r.put(1, "a", "b")
+		var healed bool
+		m := r.run(func(ctx context.Context, rec *Record) error {
+			if healed {
+				return nil
+			}
+			return poisoned(ctx, rec)
+		}, func(c *Config) { c.Routes[0].DLQ = DLQBlock })
+		pass(time.Minute)
+		r.wantCommitted("orders", 0, 1)
+		r.wantCommitted("orders", 1, 2)
+		if n := len(r.of(0, 2)) + len(r.of(0, 3)) + len(r.of(0, 4)); n > 0 {
+			t.Errorf("%d calls for the records behind a blocked one", n)
+		}
+		if calls := r.of(0, 1); len(calls) < 5 || calls[len(calls)-1].attempt != 1 {
+			t.Errorf("%d calls of the blocked record in a minute, want one each 10 s", len(calls))
+		}
+		healed = true
+		r.untilCommitted("orders", 0, 5)
+		m.stop()
+	})
+}

@@ -124,6 +124,32 @@ func TestOrderIsKeptWithinTheUnit(t *testing.T) {
 	}
 }
 
+func TestQuickRecordsWaitBehindOneThatFailedInPlace(t *testing.T) {
+	for name, ordering := range map[string]Ordering{"by partition": ByPartition, "by key": ByKey} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, orders(1), func(t *testing.T, r *rig) {
+				records := make([]client.Message, 60)
+				for i := range records {
+					records[i].Key = []byte("key")
+				}
+				r.cluster.Append(at("orders", 0), records...) // one run of them
+				m := r.run(func(_ context.Context, rec *Record) error {
+					if rec.Offset%7 == 3 && rec.Attempt() < 3 {
+						return errDown
+					}
+					return nil
+				}, func(c *Config) { c.Routes[0].RetryMode, c.Routes[0].Ordering = InPlace, ordering })
+				r.until("all committed", 5*time.Minute, func() bool { return r.committed("orders", 0) == 60 })
+				m.stop()
+				inOrder(t, r.made(), func(call) string { return "the unit" })
+				if n := len(r.made()); n != 60+2*9 {
+					t.Errorf("%d calls, want each once and nine of them three times", n)
+				}
+			})
+		})
+	}
+}
+
 func TestByKeyOtherKeysProceedBehindAStuckOne(t *testing.T) {
 	bubble(t, orders(1), func(t *testing.T, r *rig) {
 		release := make(chan struct{})
@@ -205,6 +231,40 @@ func TestConcurrencyBoundsAllRoutesAndLanes(t *testing.T) {
 		m.stop()
 		if got := most(r.made()); got != 5 {
 			t.Errorf("%d at once, want 5", got)
+		}
+	})
+}
+
+func TestReplaysTakeAQuarterOfTheSlotsWhileOthersWait(t *testing.T) {
+	bubble(t, orders(1), func(t *testing.T, r *rig) {
+		m := r.run(deaf(time.Second), func(c *Config) { c.Routes[0].Ordering, c.Concurrency = Unordered, 8 })
+		m.owns(1)
+		for i := range 40 {
+			r.cluster.Append(at(replays, 0), copyOf(func(s *retry.Stamp) {
+				s.Kind, s.Count, s.Meta.Origin.Offset = retry.StampReplay, 0, int64(1000+i)
+			}))
+		}
+		r.putN(0, 40)
+		r.until("all handled", time.Minute, func() bool { return m.state().Handled == 80 })
+		m.stop()
+		var sources, replayed []call
+		for _, c := range r.made() {
+			if c.offset >= 1000 {
+				replayed = append(replayed, c)
+			} else {
+				sources = append(sources, c)
+			}
+		}
+		busy := sources[len(sources)-1].began // until then a source record waited
+		first := sources[0].began
+		early := slices.DeleteFunc(slices.Clone(replayed), func(c call) bool {
+			return c.began.Before(first.Add(2*time.Second)) || !c.began.Before(busy)
+		})
+		if got := most(early); got == 0 || got > 3 { // a quarter of the ten runs that are out
+			t.Errorf("%d replays at once while others waited, want at most 3", got)
+		}
+		if got := most(replayed); got != 8 {
+			t.Errorf("%d replays at once when nobody waited, want 8", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -242,5 +243,86 @@ func TestStartAndStopLeaveNothing(t *testing.T) {
 		if consumers, producers := len(r.cluster.Consumers(billing)), len(r.cluster.Producers()); consumers+producers != 0 {
 			t.Errorf("%d consumers and %d producers are left", consumers, producers)
 		}
+	})
+}
+
+func TestStopNamesTheHandlerThatDoesNotReturn(t *testing.T) {
+	bubble(t, orders(1), func(t *testing.T, r *rig) {
+		free := make(chan struct{})
+		defer close(free)
+		m := r.run(func(_ context.Context, rec *Record) error {
+			if rec.Offset == 1 {
+				<-free
+			}
+			return nil
+		}, func(c *Config) { c.DrainTimeout = 3 * time.Second })
+		m.owns(1)
+		r.put(0, "a")
+		r.untilCommitted("orders", 0, 1)
+		r.putN(0, 2)
+		r.until("the second call", 5*time.Second, func() bool { return len(r.made()) == 2 })
+		stop, took := m.stopError()
+		if took > 13*time.Second {
+			t.Errorf("stopped after %v, want at most 13 s", took)
+		}
+		want := Running{Topic: "orders", Partition: 0, Offset: 1}
+		if len(stop.Running) != 1 || stop.Running[0] != want || !slices.Contains(stop.Steps, "drain") || !slices.Contains(stop.Steps, "cancel") {
+			t.Errorf("%+v, want %v running and steps drain and cancel", stop, want)
+		}
+		r.wantCommitted("orders", 0, 1)
+	})
+}
+
+func TestStopTellsOfALastCommitThatFailed(t *testing.T) {
+	bubble(t, orders(1), func(t *testing.T, r *rig) {
+		m := r.run(done, func(c *Config) { c.CommitInterval = time.Minute })
+		m.owns(1)
+		r.put(0, "a")
+		r.until("handled", 5*time.Second, func() bool { return len(r.made()) == 1 })
+		r.cluster.FailCommits(1, client.RequestTimedOut)
+		err := m.end()
+		if got := r.committed("orders", 0); got != 1 && err == nil {
+			t.Errorf("Run returned nil with the position at %d of 1", got)
+		}
+	})
+}
+
+func TestStopDuringARebalance(t *testing.T) {
+	for _, after := range []time.Duration{0, 30 * time.Millisecond, 100 * time.Millisecond, time.Second} {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			bubble(t, orders(2), func(t *testing.T, r *rig) {
+				m := r.run(slow(5 * time.Second))
+				m.owns(2)
+				r.put(0, "a")
+				r.put(1, "a")
+				r.until("two calls", 5*time.Second, func() bool { return len(r.made()) == 2 })
+				r.cluster.Take(billing, at("orders", 0))
+				pass(after)
+				began := time.Now()
+				m.stop()
+				if took := time.Since(began); took > 7*time.Second {
+					t.Errorf("stopped after %v, want when the handlers were done", took)
+				}
+				r.wantCommitted("orders", 0, 1)
+				r.wantCommitted("orders", 1, 1)
+			})
+		})
+	}
+}
+
+func TestStopCommitsWhatMovedWhileACommitWasOnItsWay(t *testing.T) {
+	bubble(t, orders(1), func(t *testing.T, r *rig) {
+		m := r.run(done)
+		m.owns(1)
+		release := r.cluster.HoldCommits()
+		r.put(0, "a")
+		r.until("a commit", 5*time.Second, func() bool { return len(r.library.made()[0].committed()) == 1 })
+		r.put(0, "b")
+		r.until("handled", 5*time.Second, func() bool { return len(r.made()) == 2 })
+		m.cancel()
+		pass(500 * time.Millisecond)
+		release()
+		m.stop()
+		r.wantCommitted("orders", 0, 2)
 	})
 }
