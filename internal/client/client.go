@@ -142,7 +142,9 @@ type Consumer interface {
 	// known only where statistics are on.
 	Watermarks(part TopicPartition) (low, high int64, err error)
 	// Close leaves the group. The rebalance callback runs inside it, once,
-	// to revoke all that is assigned, if anything is. Close
+	// to revoke all that is assigned, if anything is; where the group is
+	// rebalancing Store and Commit may be refused there, so what is to be
+	// committed is committed before. Close
 	// must not be called while a Commit is outstanding nor after a fatal
 	// error: it would not return. Of a fatal error that Poll has told it
 	// knows, and returns an *Error with code State, the client unfreed.

@@ -13,6 +13,7 @@ func offsetBehaviours() []behaviour {
 		{"commit with nothing stored is no error", commitNothing},
 		{"store of a partition not owned is refused and the others count", storeUnowned},
 		{"what is stored is forgotten at the next assign", storedIsForgotten},
+		{"the leader epoch is committed with the position", epochTravels},
 		{"the group has no position before the first commit", committedOfNew},
 		{"a new member starts at the committed position", startAtCommitted},
 	}
@@ -100,6 +101,26 @@ func storedIsForgotten(b *bench) {
 	b.check(m.Commit())
 	if got := m.committed(topic, 0); got != client.OffsetStored {
 		b.Errorf("committed %d, want none", got)
+	}
+}
+
+func epochTravels(b *bench) {
+	topic := b.topic("epoch", 2)
+	b.write(topic, 0, "v")
+	m := b.owner(topic, 2)
+	m.read(1)
+	known := position(topic, 0, 1)
+	known.LeaderEpoch = m.records[0].LeaderEpoch
+	m.stored(known)
+	m.stored(position(topic, 1, 1))
+	b.must(m.Commit())
+	got, err := m.Committed([]client.TopicPartition{at(topic, 0), at(topic, 1)}, b.features.Patience)
+	b.must(err)
+	if got[0] != known || known.LeaderEpoch < 0 {
+		b.Errorf("committed %+v, want %+v", got[0], known)
+	}
+	if want := position(topic, 1, 1); got[1] != want {
+		b.Errorf("committed %+v, want %+v", got[1], want)
 	}
 }
 

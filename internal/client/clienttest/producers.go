@@ -142,12 +142,13 @@ func queueFull(b *bench) {
 
 func closeGivesUp(b *bench) {
 	topic := b.topic("given", 1)
+	const n = 5000
 	w := b.producer(client.Config{"linger.ms": "60000"})
-	w.put(topic, 0, numbers(10)...)
+	w.put(topic, 0, numbers(n)...)
 	b.must(w.Close())
 	reports := w.got()
-	if len(reports) != 10 {
-		b.Fatalf("got %d reports, want 10", len(reports))
+	if len(reports) != n {
+		b.Fatalf("got %d reports, want %d", len(reports), n)
 	}
 	for _, r := range reports {
 		b.wantCode("report", r.Err, client.PurgeQueue)

@@ -118,7 +118,6 @@ func (c *consumer) Store(offsets []client.Offset) error {
 	stored, callErr := c.kafka.StoreOffsets(storedOut(offsets))
 	var first error
 	for i := range offsets {
-		offsets[i].Err = nil
 		if i < len(stored) {
 			offsets[i].Err = errorOf(stored[i].Error)
 		} else {

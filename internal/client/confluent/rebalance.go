@@ -51,7 +51,8 @@ func (c *consumer) read(event kafka.Event) client.Rebalance {
 // every answer there as giving everything up, an assignment's too, and tells
 // of the revocation afterwards, when nothing can be stored or committed any
 // more. So the first rebalance of any kind is the caller's last word about
-// all it has, and the rest is answered here.
+// all it has, and the rest is answered here. A client that is in the middle of
+// joining again refuses even that one; nothing here can help it.
 func (c *consumer) farewell(r client.Rebalance) (last client.Rebalance, tell bool) {
 	if len(c.held) == 0 {
 		return r, false

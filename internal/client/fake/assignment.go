@@ -60,7 +60,7 @@ func (m *Consumer) Unassign(parts []client.TopicPartition) error {
 	}
 	if m.incremental() {
 		for _, part := range parts {
-			if m.claims[part] == nil {
+			if m.claims[part] == nil && !m.leaving {
 				return fail(client.State, "%s/%d is not assigned", part.Topic, part.Partition)
 			}
 		}

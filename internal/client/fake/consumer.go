@@ -46,6 +46,7 @@ type Consumer struct {
 	serving      bool // a callback is running
 	answered     bool // and has assigned or unassigned
 	busy         bool // the owner is inside a call
+	leaving      bool // Close has begun its callback
 	closed       bool
 	fatal        bool
 	commits      int // outstanding

@@ -252,6 +252,29 @@ func TestEagerRoundWaitsForAll(t *testing.T) {
 	})
 }
 
+// Close in the middle of a rebalance comes too late to store anything.
+func TestCloseWhileJoiningRefusesStore(t *testing.T) {
+	bubble(t, fake.Config{Delays: fake.Delays{Join: time.Second}}, 2, func(t *testing.T, c *fake.Cluster) {
+		s := consume(t, c, nil)
+		s.join()
+		s.polls(2 * time.Second)
+		told := 0
+		s.onRevoked = func(r client.Rebalance) {
+			told++
+			if len(r.Partitions) != 2 {
+				t.Errorf("told of %v, want both partitions", r.Partitions)
+			}
+			wantCode(t, "store", s.Store([]client.Offset{position(0, 1)}), client.State)
+			wantCode(t, "unassign", s.Unassign(r.Partitions), 0)
+		}
+		c.Rebalance("g")
+		s.close()
+		if told != 1 {
+			t.Errorf("told of %d revocations, want one", told)
+		}
+	})
+}
+
 func TestMisuseIsTold(t *testing.T) {
 	var told []error
 	bubble(t, fake.Config{OnMisuse: func(err error) { told = append(told, err) }}, 1, func(t *testing.T, c *fake.Cluster) {

@@ -226,5 +226,10 @@ func (m *Consumer) farewell() (op, bool) {
 	if m.group == nil || len(parts) == 0 {
 		return op{}, false
 	}
+	m.leaving = true
+	if m.group.joining {
+		// It is joining again already, and has let go of everything inside.
+		m.drop(parts)
+	}
 	return rebalanceOp(client.Revoked, parts), true
 }
