@@ -88,13 +88,17 @@ func (f *follower) changed(s breaker.Snapshot) {
 	case breaker.HalfOpen:
 		ev.State = core.BreakerHalfOpen
 	}
-	f.gate(s.State != breaker.Closed)
 	f.mu.Unlock()
+	// The core knows before the workers do, or it would hand them again what
+	// they give back.
 	f.breakers.rt.send(ev)
+	f.gate(s.State != breaker.Closed)
 }
 
 // gate tells workers in the middle of a run whether to go on.
 func (f *follower) gate(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.gating == on {
 		return
 	}

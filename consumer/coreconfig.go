@@ -23,6 +23,7 @@ const (
 func (rt *runtime) coreConfig() core.Config {
 	cfg := core.Config{
 		Slots:          rt.slots(),
+		Ahead:          rt.slots() - rt.cfg.Concurrency,
 		CommitInterval: rt.cfg.CommitInterval,
 		CommitCount:    commitCount,
 		DrainTimeout:   rt.cfg.DrainTimeout,
@@ -49,7 +50,7 @@ func (rt *runtime) coreConfig() core.Config {
 // slots are the workers and a few more: a run that waits for the next free
 // worker spares it the way over the loop. Handlers in flight are as many as
 // there are workers, whatever waits.
-func (rt *runtime) slots() int { return rt.cfg.Concurrency + rt.cfg.Concurrency/8 + 1 }
+func (rt *runtime) slots() int { return rt.cfg.Concurrency + rt.cfg.Concurrency/4 + 1 }
 
 // commitCount is after how many records a commit comes before its interval: a
 // crash repeats no more than about a second's work of a fast consumer.

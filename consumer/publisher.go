@@ -88,7 +88,7 @@ func (p *publisher) ready() error {
 	}
 	if p.producer != nil {
 		// What it still has is reported as failed and published again, with
-		// the same hop: the reader drops what it sees twice.
+		// the same hop, which tells a reader what it is.
 		p.close()
 		p.producer = nil
 	}

@@ -36,7 +36,10 @@ type runtime struct {
 
 	core     *core.Core
 	events   chan core.Event
+	results  chan *core.Run // runs that are done; capacity: the core's slots, so that no worker waits
 	work     chan *core.Run // capacity: the core's slots, so that the loop never waits
+	unbegun  []*core.Run    // taken back by the loop, to be given to the core
+	done     core.Finished  // the loop's event for a run, used again and again
 	over     chan struct{}  // closed when the core stopped
 	batches  batchPool
 	workers  []*worker
@@ -78,6 +81,11 @@ func (rt *runtime) loop(ctx context.Context) {
 		select {
 		case ev := <-rt.events:
 			rt.step(ev)
+		case run := <-rt.results:
+			rt.take(run)
+			for n := len(rt.results); n > 0 && !rt.finished(); n-- {
+				rt.take(<-rt.results)
+			}
 		case <-timer.C:
 			armed = core.Never
 			rt.step(nil)
@@ -95,6 +103,18 @@ func (rt *runtime) loop(ctx context.Context) {
 	}
 }
 
+// take gives the core a run that is done. What the workers did to breakers
+// meanwhile was sent before, and the core must know it first.
+func (rt *runtime) take(run *core.Run) {
+	for n := len(rt.events); n > 0 && !rt.finished(); n-- {
+		rt.step(<-rt.events)
+	}
+	if !rt.finished() {
+		rt.done.Run = run
+		rt.step(&rt.done)
+	}
+}
+
 func (rt *runtime) step(ev core.Event) {
 	actions := rt.core.Step(rt.clock.now(), ev)
 	if arrived, ok := ev.(*core.Arrived); ok {
@@ -103,6 +123,11 @@ func (rt *runtime) step(ev core.Event) {
 	rt.buffered.Store(int64(rt.core.Buffered()))
 	for _, action := range actions {
 		rt.perform(action)
+	}
+	for len(rt.unbegun) > 0 {
+		run := rt.unbegun[0]
+		rt.unbegun = rt.unbegun[1:]
+		rt.step(&core.Finished{Run: run})
 	}
 }
 
@@ -125,6 +150,7 @@ func (rt *runtime) perform(action core.Action) {
 		rt.pollers[a.Client].commands.put(a)
 	case *core.Bar:
 		tenureOf(a.Part).barred.Store(true)
+		rt.takeBack(a.Part)
 	case *core.Cancel:
 		rt.cancel(a)
 	case *core.Notice:
@@ -140,6 +166,23 @@ func tenureOf(p *core.Part) *tenure {
 	return ten
 }
 
+// takeBack takes the runs of a partition that wait for a free worker: whoever
+// waits for the partition must not wait for the workers of others.
+func (rt *runtime) takeBack(part *core.Part) {
+	for range len(rt.work) {
+		select {
+		case run := <-rt.work:
+			if run.Part == part {
+				rt.unbegun = append(rt.unbegun, run)
+				continue
+			}
+			rt.work <- run // there is room: only the loop sends
+		default:
+			return
+		}
+	}
+}
+
 // cancel ends the running attempts of a partition. A worker announces an
 // attempt before it looks at the tenure's cause, and the cause is set before
 // the announcements are read, so none is missed.
@@ -152,7 +195,7 @@ func (rt *runtime) cancel(a *core.Cancel) {
 	ten.cancel(cause)
 	for _, w := range rt.workers {
 		if t := w.running.Load(); t != nil && t.tenure == ten {
-			t.ctx.end(cause)
+			t.attempt.end(cause)
 		}
 	}
 }
@@ -175,6 +218,7 @@ func (rt *runtime) start() error {
 	rt.ballast = make([]byte, ballastBytes)
 	rt.core = core.New(rt.coreConfig())
 	rt.work = make(chan *core.Run, rt.slots())
+	rt.results = make(chan *core.Run, rt.slots())
 	for range rt.cfg.Concurrency {
 		w := &worker{rt: rt}
 		rt.workers = append(rt.workers, w)

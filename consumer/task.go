@@ -13,11 +13,14 @@ import (
 type task struct {
 	rec    core.Rec // what the core knows of it
 	record Record   // what the handler sees
-	ctx    attempt  // the handler's context
+	ctx    attempt  // the context of the first attempt
 	tenure *tenure
-	stamp  *retry.Stamp // our headers on a lane or replay copy; nil on a first read
-	failed *failed      // nil while no attempt failed
-	tsType client.TimestampType
+	// attempt is the context of the attempt under way. Written by its worker
+	// before it announces the attempt, read by the loop after.
+	attempt *attempt
+	stamp   *retry.Stamp // our headers on a lane or replay copy; nil on a first read
+	failed  *failed      // nil while no attempt failed
+	tsType  client.TimestampType
 }
 
 // failed is what a copy has to tell about the failed attempts since the record

@@ -38,7 +38,7 @@ type worker struct {
 func (w *worker) run() {
 	for run := range w.rt.work {
 		w.do(run)
-		w.rt.send(&core.Finished{Run: run})
+		w.rt.results <- run
 	}
 	w.ended = true
 }
@@ -52,9 +52,9 @@ func (w *worker) lastRites() {
 	run := w.current
 	if t := w.running.Swap(nil); t != nil && run != nil {
 		w.judge(t, &PanicError{Stack: debug.Stack()})
-		t.ctx.close()
+		t.attempt.close()
 		run.Attempted = w.index + 1
-		w.rt.send(&core.Finished{Run: run})
+		w.rt.results <- run
 	}
 	w.rt.startWorker(w)
 }
@@ -65,7 +65,8 @@ func (w *worker) do(run *core.Run) {
 	w.current = run
 	for i, rec := range run.Recs {
 		t, _ := rec.Payload.(*task)
-		if t.tenure.barred.Load() || (i > 0 && (run.Elapsed > sliceBudget || t.tenure.route.gated.Load() != 0)) {
+		if t.tenure.barred.Load() || (i > 0 && run.Elapsed > sliceBudget) ||
+			(!run.Probe && t.tenure.route.gated.Load() != 0) {
 			break
 		}
 		w.index = i
@@ -94,18 +95,23 @@ func (w *worker) endsRun(run *core.Run, rec *core.Rec) bool {
 
 // attempt calls the handler for one record and judges how it ended.
 func (w *worker) attempt(t *task) {
-	t.ctx.begin(&w.rt.base, t.tenure.route.Timeout)
+	if t.attempt == nil {
+		t.attempt = &t.ctx
+	} else {
+		t.attempt = new(attempt) // somebody may have kept the first
+	}
+	t.attempt.begin(&w.rt.base, t.tenure.route.Timeout)
 	t.record.attempt = t.rec.Attempts + 1
 	w.running.Store(t)
 	if cause := t.tenure.cause.Load(); cause != nil {
-		t.ctx.end(*cause)
+		t.attempt.end(*cause)
 	}
 	err := w.call(t)
 	w.running.Store(nil)
 	if err != nil {
 		w.judge(t, err)
 	}
-	t.ctx.close()
+	t.attempt.close()
 }
 
 // call runs the handler and turns a panic into an error. After
@@ -117,7 +123,7 @@ func (w *worker) call(t *task) (err error) {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	err = t.tenure.route.handler.Handle(&t.ctx, &t.record)
+	err = t.tenure.route.handler.Handle(t.attempt, &t.record)
 	if err != nil {
 		// A typed nil pointer is an error whose text cannot be read. Found
 		// here it counts as the handler's panic, later it would end the process.
@@ -129,7 +135,7 @@ func (w *worker) call(t *task) (err error) {
 // judge turns a handler's error into a result for the core.
 func (w *worker) judge(t *task, err error) {
 	result := &t.rec.Result
-	cause := t.ctx.ended()
+	cause := t.attempt.ended()
 	if errors.Is(cause, ErrRevoked) || errors.Is(cause, ErrStopping) {
 		// We cut it off. Its error says nothing about the record.
 		result.Outcome = core.OutcomeAbandoned
@@ -149,7 +155,7 @@ func (w *worker) judge(t *task, err error) {
 		result.Outcome = core.OutcomeDrop
 	case retry.ClassPoison, retry.ClassTransient:
 		result.Outcome = core.OutcomeFailed
-		result.Disposition = retry.CauseOf(&t.ctx, err)
+		result.Disposition = retry.CauseOf(t.attempt, err)
 		t.note(err, result.Verdict.Class)
 	}
 }
@@ -162,7 +168,7 @@ func (w *worker) classify(t *task, err error) (verdict retry.Verdict) {
 			verdict = retry.Verdict{Class: retry.ClassTransient}
 		}
 	}()
-	return retry.Classify(&t.ctx, w.rt.cfg.Classifier, err)
+	return retry.Classify(t.attempt, w.rt.cfg.Classifier, err)
 }
 
 // note keeps what a dead letter has to tell about the failed attempt.

@@ -83,8 +83,13 @@ func (c *Core) enqueue(p *Part, r *Rec) {
 // runLoose readies a record without a unit, unless its lane was shorter than
 // its wait: then it moves on.
 func (c *Core) runLoose(p *Part, r *Rec) {
-	if r.Rest > 0 {
-		c.park(p, r, r.Rest)
+	if rest := r.Rest; rest > 0 {
+		if !c.routes[p.Route].InPlace {
+			c.park(p, r, rest)
+			return
+		}
+		r.Due, r.Rest = c.now.Add(rest), 0 // of an earlier policy: there are no lanes now
+		c.await(p, r)
 		return
 	}
 	p.loose.push(r)

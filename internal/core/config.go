@@ -10,6 +10,7 @@ import (
 // are no defaults here.
 type Config struct {
 	Slots          int // runs handed out at once, in all
+	Ahead          int // how many of the slots are runs that wait for a free worker
 	Routes         []Route
 	Clients        []Client
 	CommitInterval time.Duration

@@ -41,7 +41,7 @@ func (m *member) overfull(t *tenure, resuming, alone bool) bool {
 	l := m.limits
 	if resuming {
 		l.PartRecords, l.PartBytes, l.Floor = l.PartRecords/2, l.PartBytes/2, l.Floor/2
-		l.MaxRecords, l.MaxBytes = l.MaxRecords*9/10, l.MaxBytes*9/10
+		l.MaxRecords, l.MaxBytes = l.MaxRecords/2, l.MaxBytes/2
 	}
 	if t.held > l.PartRecords || t.bytes > l.PartBytes {
 		return true

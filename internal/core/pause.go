@@ -36,7 +36,7 @@ func (c *Core) overfull(p *Part) bool {
 	allRecords, allBytes, floor := cl.MaxRecords, cl.MaxBytes, cl.Floor
 	if p.paused {
 		records, bytes, floor = records/2, bytes/2, floor/2
-		allRecords, allBytes = allRecords*9/10, allBytes*9/10
+		allRecords, allBytes = allRecords/2, allBytes/2
 	}
 	if p.records > records || p.bytes > bytes {
 		return true
@@ -51,7 +51,7 @@ func (c *Core) overfull(p *Part) bool {
 // relieve weighs all of a client's partitions once there is room again: what
 // paused for the others' sake may make no progress of its own.
 func (c *Core) relieve(cl *clientState) {
-	if !cl.squeezed || cl.records > cl.MaxRecords*9/10 || cl.bytes > cl.MaxBytes*9/10 {
+	if !cl.squeezed || cl.records > cl.MaxRecords/2 || cl.bytes > cl.MaxBytes/2 {
 		return
 	}
 	cl.squeezed = false

@@ -119,6 +119,9 @@ type Run struct {
 	// StopOnFailure: a failed attempt ends the run, since its record keeps
 	// its place. A hold always ends it.
 	StopOnFailure bool
+	// Probe: the run goes to a breaker that is not closed, to see whether it
+	// would be.
+	Probe bool
 
 	// Set by the worker.
 	Attempted int           // the first this many have a Result, the others were not begun

@@ -59,7 +59,7 @@ func (c *Core) nextReady() *Part {
 		if c.queues[q].head == nil {
 			continue
 		}
-		if q == n-1 && c.replayRunning > 0 && 4*c.replayRunning >= c.cfg.Slots && c.othersReady() {
+		if q == n-1 && c.replayRunning >= max(1, (c.cfg.Slots-c.cfg.Ahead)/4) && c.othersReady() {
 			continue
 		}
 		c.turn = (q + 1) % n
@@ -128,6 +128,7 @@ func (c *Core) load(run *Run, r *Rec) {
 	r.Result = Result{Breaker: NoBreaker}
 	for _, b := range c.routes[run.Part.Route].breakers {
 		if b.state != BreakerClosed {
+			run.Probe = true
 			b.probes++
 			t := r.trouble()
 			t.probing = append(t.probing, b)
@@ -143,7 +144,7 @@ func (c *Core) newRun(p *Part) *Run {
 	} else {
 		run = new(Run)
 	}
-	run.Part, run.Recs, run.Attempted, run.Elapsed = p, run.buf[:0], 0, 0
+	run.Part, run.Recs, run.Probe, run.Attempted, run.Elapsed = p, run.buf[:0], false, 0, 0
 	r := c.routes[p.Route]
 	run.StopOnFailure = r.InPlace || r.DeadLetters == DeadBlock
 	return run
