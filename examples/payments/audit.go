@@ -42,7 +42,7 @@ func openAudit(ctx context.Context, b *broker, topic, group string, lanes retry.
 	a := &audit{
 		broker: b, group: group, log: log,
 		source: topic, dlq: retry.DLQTopic(topic, group), replay: retry.ReplayTopic(topic, group), book: bookTopic(topic, group),
-		next: positions{}, wanted: positions{}, trails: map[string]*trail{},
+		wanted: positions{}, trails: map[string]*trail{},
 	}
 	a.tracked = []string{topic, a.replay}
 	for _, delay := range lanes {
@@ -53,12 +53,12 @@ func openAudit(ctx context.Context, b *broker, topic, group string, lanes retry.
 	if a.parts, err = b.await(ctx, a.topics); err != nil {
 		return nil, err
 	}
-	starts, err := b.offsets(ctx, a.pick(a.topics), earliest)
+	err = patiently(ctx, func() error {
+		a.next, err = b.offsets(ctx, a.pick(a.topics), earliest)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	for at, offset := range starts {
-		a.next[at] = offset
 	}
 	a.client, err = kgo.NewClient(
 		kgo.SeedBrokers(b.seeds...),
@@ -85,8 +85,16 @@ func (a *audit) pick(topics []string) map[string]int {
 }
 
 // read reads everything there is now, and returns the group's positions from
-// before that.
+// before that. It waits for a broker that is away.
 func (a *audit) read(ctx context.Context) (committed positions, err error) {
+	err = patiently(ctx, func() error {
+		committed, err = a.readOnce(ctx)
+		return err
+	})
+	return committed, err
+}
+
+func (a *audit) readOnce(ctx context.Context) (committed positions, err error) {
 	if committed, err = a.broker.committed(ctx, a.group, a.pick(a.tracked)); err != nil {
 		return nil, err
 	}

@@ -73,8 +73,8 @@ type page struct {
 }
 
 // openBook opens the book in a topic that exists and reads it in the
-// background until close.
-func openBook(brokers []string, topic string, onRelease func()) (*book, error) {
+// background until close, whatever becomes of ctx.
+func openBook(ctx context.Context, brokers []string, topic string, onRelease func()) (*book, error) {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(brokers...),
 		kgo.ConsumeTopics(topic),
@@ -85,7 +85,7 @@ func openBook(brokers []string, topic string, onRelease func()) (*book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open book: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b := &book{
 		client: client, topic: topic, mark: rand.Text(), onRelease: onRelease,
 		stop: stop, ended: make(chan struct{}),
@@ -118,7 +118,7 @@ func (b *book) write(ctx context.Context, line entry) error {
 	b.mu.Unlock()
 	value, err := json.Marshal(line)
 	if err != nil {
-		return err
+		return fmt.Errorf("write book: %w", err)
 	}
 	failed := make(chan error, 1)
 	b.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Value: value}, func(_ *kgo.Record, err error) {

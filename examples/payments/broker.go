@@ -60,6 +60,23 @@ func openBroker(addresses string) (*broker, error) {
 
 func (b *broker) close() { b.client.Close() }
 
+// patiently asks again while a broker is away or does not know enough yet.
+func patiently(ctx context.Context, ask func() error) error {
+	again := time.NewTicker(tick)
+	defer again.Stop()
+	for {
+		err := ask()
+		if err == nil || !kerr.IsRetriable(err) && !kgo.IsRetryableBrokerErr(err) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
 // bookTopic is where the gateway keeps its book.
 func bookTopic(topic, group string) string {
 	return strings.TrimSuffix(retry.DLQTopic(topic, group), ".dlq") + ".gateway"
@@ -71,7 +88,7 @@ func (b *broker) create(ctx context.Context, partitions map[string]int) error {
 	req.TimeoutMillis = 10_000
 	for topic, n := range partitions {
 		t := kmsg.NewCreateTopicsRequestTopic()
-		t.Topic, t.NumPartitions, t.ReplicationFactor = topic, int32(n), -1 //nolint:gosec // a handful
+		t.Topic, t.NumPartitions, t.ReplicationFactor = topic, int32(n), -1
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := req.RequestWith(ctx, b.client)
@@ -95,7 +112,7 @@ func (b *broker) await(ctx context.Context, topics []string) (map[string]int, er
 		req := kmsg.NewPtrMetadataRequest()
 		for _, topic := range topics {
 			t := kmsg.NewMetadataRequestTopic()
-			t.Topic = kmsg.StringPtr(topic)
+			t.Topic = new(topic)
 			req.Topics = append(req.Topics, t)
 		}
 		resp, err := req.RequestWith(ctx, b.client)
@@ -128,7 +145,7 @@ func (b *broker) offsets(ctx context.Context, topics map[string]int, end int64) 
 		t.Topic = topic
 		for i := range n {
 			p := kmsg.NewListOffsetsRequestTopicPartition()
-			p.Partition, p.Timestamp = int32(i), end //nolint:gosec // small
+			p.Partition, p.Timestamp = int32(i), end
 			t.Partitions = append(t.Partitions, p)
 		}
 		req.Topics = append(req.Topics, t)
@@ -146,6 +163,13 @@ func (b *broker) offsets(ctx context.Context, topics map[string]int, end int64) 
 			found[part{t.Topic, p.Partition}] = p.Offset
 		}
 	}
+	for topic, n := range topics {
+		for i := range n {
+			if _, told := found[part{topic, int32(i)}]; !told {
+				return nil, fmt.Errorf("offset of %s/%d: %w", topic, i, kerr.UnknownTopicOrPartition)
+			}
+		}
+	}
 	return found, nil
 }
 
@@ -157,13 +181,16 @@ func (b *broker) committed(ctx context.Context, group string, topics map[string]
 		t := kmsg.NewOffsetFetchRequestTopic()
 		t.Topic = topic
 		for i := range n {
-			t.Partitions = append(t.Partitions, int32(i)) //nolint:gosec // small
+			t.Partitions = append(t.Partitions, int32(i))
 		}
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := req.RequestWith(ctx, b.client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
+	}
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return positions{}, nil // nobody has joined it yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("positions of group %s: %w", group, err)

@@ -58,11 +58,11 @@ func (c *cards) cancel(ctx context.Context, rec *consumer.Record) error {
 func (c *cards) post(ctx context.Context, path string, body order, rec *consumer.Record) error {
 	content, err := json.Marshal(body)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode order: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(content))
 	if err != nil {
-		return err
+		return fmt.Errorf("call gateway: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(headerKey, rec.Origin().ID())

@@ -31,9 +31,9 @@ type gateway struct {
 }
 
 // startGateway starts a gateway on a free port. Close it.
-func startGateway(s script, b *book, say func(format string, args ...any)) (*gateway, error) {
+func startGateway(ctx context.Context, s script, b *book, say func(format string, args ...any)) (*gateway, error) {
 	g := &gateway{script: s, book: b, say: say}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start gateway: %w", err)
 	}

@@ -14,13 +14,13 @@ import (
 )
 
 // startTestGateway starts a gateway with its book in a broker.
-func startTestGateway(t *testing.T, addr string, s script) *gateway {
+func startTestGateway(t *testing.T, addr string) *gateway {
 	t.Helper()
-	book, err := openBook([]string{addr}, "book", func() {})
+	book, err := openBook(t.Context(), []string{addr}, "book", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := startGateway(s, book, t.Logf)
+	g, err := startGateway(t.Context(), script{}, book, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func post(t *testing.T, g *gateway, path, key string) int {
 func TestAKeyIsChargedOnceByAllGatewaysTogether(t *testing.T) {
 	t.Parallel()
 	addr := startBook(t)
-	one, two := startTestGateway(t, addr, script{}), startTestGateway(t, addr, script{})
+	one, two := startTestGateway(t, addr), startTestGateway(t, addr)
 	got := []int{post(t, one, "/charges", "k1"), post(t, one, "/charges", "k1"), post(t, one, "/charges", "k2")}
 	// The second gateway has read all before it has read back its own line.
 	got = append(got, post(t, two, "/charges", "k3"), post(t, two, "/charges", "k1"))
@@ -72,7 +72,7 @@ func TestAKeyIsChargedOnceByAllGatewaysTogether(t *testing.T) {
 
 func TestACallWithoutAKeyIsRefused(t *testing.T) {
 	t.Parallel()
-	g := startTestGateway(t, startBook(t), script{})
+	g := startTestGateway(t, startBook(t))
 	if got := post(t, g, "/charges", ""); got != http.StatusBadRequest {
 		t.Errorf("status %d, want %d", got, http.StatusBadRequest)
 	}
@@ -80,7 +80,7 @@ func TestACallWithoutAKeyIsRefused(t *testing.T) {
 
 func TestACancellationIsWrittenDown(t *testing.T) {
 	t.Parallel()
-	g := startTestGateway(t, startBook(t), script{})
+	g := startTestGateway(t, startBook(t))
 	if got := post(t, g, "/cancellations", "k1"); got != http.StatusOK {
 		t.Errorf("status %d, want 200", got)
 	}

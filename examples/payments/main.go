@@ -77,7 +77,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.serve, "serve", false, "go on until Ctrl-C, so that dlqctl can be tried from another terminal")
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON at the end, and no story")
 	if err := flags.Parse(args); err != nil {
-		return o, err
+		return o, fmt.Errorf("flags: %w", err)
 	}
 	flags.Visit(func(f *flag.Flag) { o.paymentsSet = o.paymentsSet || f.Name == "payments" })
 	err := o.validate(flags.Args())
@@ -127,6 +127,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, o options) int {
 	result := tell(ctx, o, teller, log)
 	if result.counted {
 		result.figures.ElapsedMS = time.Since(start).Milliseconds()
+		if !o.serve || result.interrupted {
+			teller.table(&result.figures)
+		}
 		teller.verdict(&result.figures)
 		teller.printf("%s", result.closing)
 		if o.json {

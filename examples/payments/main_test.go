@@ -62,7 +62,7 @@ func TestTheStoryKeepsItsPromises(t *testing.T) {
 	if status != exitOK {
 		t.Errorf("exit status %d, want 0; stderr: %s", status, stderr.String())
 	}
-	got := readFigures(t, stdout.String())
+	got := readFigures(t, stdout.String(), stderr.String())
 	want := figures{Payments: 200}
 	ignored := cmpopts.IgnoreFields(figures{}, "Charged", "Retried", "Dead", "Replayed", "ElapsedMS")
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{}), ignored); diff != "" {
@@ -82,7 +82,7 @@ func TestAGatewayThatForgetsItsKeysFailsTheStory(t *testing.T) {
 		topic: "payments", group: "billing", payments: 30, seed: 1, json: true,
 		script: &script{seed: 1, shares: shares{unheard: 300}, forgetful: true},
 	})
-	got := readFigures(t, stdout.String())
+	got := readFigures(t, stdout.String(), stderr.String())
 	if status != exitBroken || got.DoubleCharged == 0 {
 		t.Errorf("exit status %d with %d charged twice, want %d with some", status, got.DoubleCharged, exitBroken)
 	}
@@ -99,7 +99,7 @@ func TestAGatewayThatKeepsItsKeysForgivesLostAnswers(t *testing.T) {
 		topic: "payments", group: "billing.eu", payments: 30, seed: 1, json: true,
 		script: &script{seed: 1, shares: shares{unheard: 300}},
 	})
-	got := readFigures(t, stdout.String())
+	got := readFigures(t, stdout.String(), stderr.String())
 	if status != exitOK || got.Retried == 0 {
 		t.Errorf("exit status %d with figures %+v, want 0 with retries; stderr: %s", status, got, stderr.String())
 	}
@@ -148,10 +148,10 @@ func (w *watchedWriter) String() string {
 }
 
 // readFigures reads the one line that stdout must hold.
-func readFigures(t *testing.T, stdout string) figures {
+func readFigures(t *testing.T, stdout, stderr string) figures {
 	t.Helper()
 	if strings.Count(stdout, "\n") != 1 {
-		t.Fatalf("stdout %q, want one line", stdout)
+		t.Fatalf("stdout %q, want one line; stderr: %s", stdout, stderr)
 	}
 	var f figures
 	decoder := json.NewDecoder(strings.NewReader(stdout))

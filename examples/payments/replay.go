@@ -15,7 +15,7 @@ func (s *story) replay(ctx context.Context) (err error) {
 	if err := s.book.write(ctx, entry{Kind: entryRelease}); err != nil {
 		return err
 	}
-	s.say("a new release is deployed: it knows BRL, and amounts that are text")
+	s.sayf("a new release is deployed: it knows BRL, and amounts that are text")
 	cluster, err := dlq.Open(dlq.Config{Brokers: s.brokers})
 	if err != nil {
 		return err
@@ -25,11 +25,11 @@ func (s *story) replay(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.say("%s dead letters that it understands are replayed", thousands(int(sent)))
+	s.sayf("%s dead letters that it understands are replayed", thousands(int(sent)))
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
-	s.say("they are handled")
+	s.sayf("they are handled")
 	return nil
 }
 
@@ -38,11 +38,9 @@ func (s *story) replay(ctx context.Context) (err error) {
 func replayUnderstood(ctx context.Context, cluster *dlq.Cluster, topic string, p *processor) (int64, error) {
 	var ids []dlq.ID
 	_, err := cluster.Scan(ctx, dlq.ScanRequest{Topic: topic}, func(r *dlq.Record) error {
-		switch r.Stamp.Disposition {
-		case retry.DispositionDecode, retry.DispositionPoison:
-			if p.understands(r.Value) {
-				ids = append(ids, r.ID)
-			}
+		notUnderstood := r.Stamp.Disposition == retry.DispositionDecode || r.Stamp.Disposition == retry.DispositionPoison
+		if notUnderstood && p.understands(r.Value) {
+			ids = append(ids, r.ID)
 		}
 		return nil
 	})

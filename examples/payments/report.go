@@ -28,8 +28,8 @@ func (t *teller) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.out, format, args...) // nobody to tell
 }
 
-// say tells one thing that happened, and when.
-func (t *teller) say(format string, args ...any) {
+// sayf tells one thing that happened, and when.
+func (t *teller) sayf(format string, args ...any) {
 	t.printf("%6.1f s  %s\n", time.Since(t.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
@@ -47,7 +47,7 @@ func (t *teller) table(f *figures) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWhat became of %s payments, counted from the topics and the gateway's book:\n\n", thousands(f.Payments))
 	row := func(n int, what string) { fmt.Fprintf(&b, "  %9s  %s\n", thousands(n), what) }
-	row(f.Charged, "charged, each once")
+	row(f.Charged, "charged")
 	row(f.declined, "declined by the bank")
 	row(f.cancelled, "cancelled before they were charged")
 	row(f.unsettled, "dead letters, waiting for somebody to decide")
@@ -89,8 +89,8 @@ func (t *teller) serving(s *story) {
 // next are the commands to try.
 func next(topic, brokers string) string {
 	var b strings.Builder
-	for _, command := range []string{"causes", "inspect", "replay"} {
-		fmt.Fprintf(&b, "  go run ./cmd/dlqctl %s %s --brokers %s\n", command, topic, brokers)
+	for _, command := range []string{"inspect %s", "inspect %s --disposition decode", "replay %s --disposition exhausted"} {
+		fmt.Fprintf(&b, "  go run ./cmd/dlqctl "+command+" --brokers %s\n", topic, brokers)
 	}
 	return b.String()
 }

@@ -28,6 +28,7 @@ const (
 type story struct {
 	options
 	*teller
+
 	log *slog.Logger
 
 	embedded  *consumertest.Broker // nil: somebody else's
@@ -46,7 +47,7 @@ type story struct {
 // tell runs the story to its end and cleans up after it.
 func tell(ctx context.Context, o options, t *teller, log *slog.Logger) result {
 	s := &story{options: o, teller: t, log: log, ended: make(chan error, 1)}
-	defer s.close()
+	defer s.close(ctx)
 	var r result
 	if r.err = s.prepare(ctx); r.err == nil {
 		r = s.play(ctx)
@@ -93,14 +94,14 @@ func (s *story) prepareGateway(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.book, err = openBook(s.broker.seeds, book, func() { s.processor.release.Store(2) }); err != nil {
+	if s.book, err = openBook(ctx, s.broker.seeds, book, func() { s.processor.release.Store(2) }); err != nil {
 		return err
 	}
 	behaviour := newScript(s.seed, s.payments)
 	if s.script != nil {
 		behaviour = *s.script
 	}
-	if s.gateway, err = startGateway(behaviour, s.book, s.say); err != nil {
+	if s.gateway, err = startGateway(ctx, behaviour, s.book, s.sayf); err != nil {
 		return err
 	}
 	s.processor.cards = newCards(s.gateway.url, concurrency)
@@ -111,7 +112,7 @@ func (s *story) prepareGateway(ctx context.Context) error {
 	if err := writePayments(ctx, s.broker.seeds, s.topic, s.seed, s.payments); err != nil {
 		return err
 	}
-	s.say("%s payments are written", thousands(s.payments))
+	s.sayf("%s payments are written", thousands(s.payments))
 	return nil
 }
 
@@ -127,10 +128,9 @@ func (s *story) play(ctx context.Context) result {
 	err := s.acts(acting)
 	interrupted := err != nil && ctx.Err() != nil
 	if err == nil && s.serve {
-		s.serving(s)
-		<-acting.Done()
+		err = s.stay(acting)
 		if ctx.Err() == nil {
-			err = context.Cause(acting)
+			err = errors.Join(err, context.Cause(acting))
 		}
 	}
 	r := s.finish(ctx, stop)
@@ -155,17 +155,24 @@ func (s *story) acts(ctx context.Context) error {
 	if err = s.settle(ctx); err != nil {
 		return err
 	}
-	s.say("nothing is left to do")
+	s.sayf("nothing is left to do")
 	if !s.consumeOnly {
 		if err := s.replay(ctx); err != nil {
 			return causeOf(ctx, err)
 		}
 	}
+	return nil
+}
+
+// stay tells what there is to see and waits until ctx ends.
+func (s *story) stay(ctx context.Context) error {
 	f, err := s.audit.figures(ctx)
 	if err != nil {
 		return causeOf(ctx, err)
 	}
 	s.table(&f)
+	s.serving(s)
+	<-ctx.Done()
 	return nil
 }
 
@@ -181,9 +188,8 @@ func (s *story) settle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		idle, err := s.audit.idle(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "audit", "error", err)
-			continue
+		if err != nil {
+			return causeOf(ctx, err)
 		}
 		if s.audit.written != written {
 			written, since = s.audit.written, time.Now()
@@ -222,8 +228,8 @@ func (s *story) finish(ctx context.Context, stop context.CancelCauseFunc) result
 }
 
 // close frees what is still there.
-func (s *story) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+func (s *story) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	if s.unwatch != nil {
 		s.unwatch()
@@ -251,10 +257,10 @@ func (s *story) close() {
 
 func (s *story) breakerChanged(b breaker.Snapshot) {
 	if b.State == breaker.Open && b.Openings == 1 {
-		s.say("the breaker opens: payments wait, and it costs them no attempt")
+		s.sayf("the breaker opens: payments wait, and it costs them no attempt")
 	}
 	if b.State == breaker.Closed {
-		s.say("the breaker closes: payments go on")
+		s.sayf("the breaker closes: payments go on")
 	}
 }
 

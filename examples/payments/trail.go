@@ -65,7 +65,7 @@ func (t *trail) enter(line entry) {
 		t.declined = true
 	case entryCancelled:
 		t.cancelled = true
-	default: // settles nothing
+	case entryRepeated, entryUnavailable, entryIssuer, entryBusy, entrySilent, entryRelease: // settle nothing
 	}
 }
 
@@ -132,6 +132,11 @@ func (t *trail) early() int {
 	return n
 }
 
+// atFault reports that a record died of itself, or of a bug in the handler.
+func atFault(d retry.Disposition) bool {
+	return d == retry.DispositionDecode || d == retry.DispositionPoison || d == retry.DispositionPanic
+}
+
 // burned counts the attempts that were charged as failed although the gateway
 // was never called and the record itself was not at fault: those that an open
 // breaker refused.
@@ -145,8 +150,7 @@ func (t *trail) burned() int {
 	}
 	for i := range t.copies {
 		c := &t.copies[i]
-		switch c.disposition {
-		case retry.DispositionDecode, retry.DispositionPoison, retry.DispositionPanic:
+		if atFault(c.disposition) {
 			delete(charged, attemptKey{c.replays, c.count})
 		}
 	}
