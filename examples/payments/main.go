@@ -127,9 +127,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, o options) int {
 	result := tell(ctx, o, teller, log)
 	if result.counted {
 		result.figures.ElapsedMS = time.Since(start).Milliseconds()
-		if !o.serve || result.interrupted {
-			teller.table(&result.figures)
-		}
+		teller.table(&result.figures)
 		teller.verdict(&result.figures)
 		teller.printf("%s", result.closing)
 		if o.json {

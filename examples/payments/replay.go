@@ -15,7 +15,7 @@ func (s *story) replay(ctx context.Context) (err error) {
 	if err := s.book.write(ctx, entry{Kind: entryRelease}); err != nil {
 		return err
 	}
-	s.sayf("a new release is deployed: it knows BRL, and amounts that are text")
+	s.sayf("a new release is deployed: it knows BRL, and amounts that are text; a bank that was offline is back")
 	cluster, err := dlq.Open(dlq.Config{Brokers: s.brokers})
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func (t *teller) serving(s *story) {
 // next are the commands to try.
 func next(topic, brokers string) string {
 	var b strings.Builder
-	for _, command := range []string{"inspect %s", "inspect %s --disposition decode", "replay %s --disposition exhausted"} {
+	for _, command := range []string{"inspect %s", "inspect %s --disposition decode", "replay %s --disposition exhausted --yes"} {
 		fmt.Fprintf(&b, "  go run ./cmd/dlqctl "+command+" --brokers %s\n", topic, brokers)
 	}
 	return b.String()
