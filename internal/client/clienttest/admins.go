@@ -56,6 +56,7 @@ func topicExists(b *bench) {
 	topic, fresh := b.topic("exists", 1), b.name("fresh")
 	err := b.admin.CreateTopics(b.context(), []client.TopicSpec{{Topic: topic, Partitions: 1}, {Topic: fresh, Partitions: 1}})
 	b.wantCode("create", err, client.TopicAlreadyExists)
+	b.awaitTopic(fresh)
 	infos, err := b.admin.Describe(b.context(), []string{fresh})
 	b.must(err)
 	b.check(infos[0].Err)

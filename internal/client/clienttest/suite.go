@@ -173,7 +173,23 @@ func (b *bench) topicWith(base string, partitions int, config map[string]string)
 	b.Helper()
 	topic := b.name(base)
 	b.must(b.admin.CreateTopics(b.context(), []client.TopicSpec{{Topic: topic, Partitions: partitions, Config: config}}))
+	b.awaitTopic(topic)
 	return topic
+}
+
+// awaitTopic waits until the broker that answers has heard of a new topic from
+// the one that made it.
+func (b *bench) awaitTopic(topic string) {
+	b.Helper()
+	ctx := b.context()
+	for {
+		_, err := b.admin.TopicConfig(ctx, topic)
+		if client.CodeOf(err) != client.UnknownTopicOrPartition {
+			b.must(err)
+			return
+		}
+		b.pass(10 * time.Millisecond)
+	}
 }
 
 // pass lets time pass where that itself is what a behaviour is about.
