@@ -43,4 +43,3 @@ func TestARunThatWaitedDoesNotBeginAtAnOpenBreaker(t *testing.T) {
 		m.stop()
 	})
 }
-

@@ -215,8 +215,10 @@ func (t *task) nextStamp(rt *runtime, what *core.Publish, now int64) retry.Stamp
 		s.Fingerprint = dlq.Fingerprint(m.ErrorType, m.Error, m.Stack)
 		return s
 	}
+	m.Held = what.Rec.Held.Milliseconds()
 	if !what.Charged {
 		m.Parked++
+		m.Held += what.Wait.Milliseconds()
 	}
 	s.Due = now + (what.Wait.Nanoseconds()+999_999)/1_000_000
 	return s

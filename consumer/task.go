@@ -3,6 +3,7 @@ package consumer
 import (
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/internal/core"
@@ -168,6 +169,7 @@ func (rt *runtime) schedule(t *task, m *client.Message) {
 	if first := t.stamp.Meta.First; first > 0 {
 		t.rec.Failed = true
 		t.rec.FirstFailure = rt.clock.instant(timeOf(first))
+		t.rec.Held = time.Duration(t.stamp.Meta.Held) * time.Millisecond
 	}
 	if t.stamp.Due == 0 {
 		return

@@ -43,7 +43,7 @@ func genStamp() *rapid.Generator[Stamp] {
 					TimestampType: int8(rapid.IntRange(0, 2).Draw(t, "tt")), LeaderEpoch: rapid.Int32Min(-1).Draw(t, "epoch"),
 				},
 				First: at.Draw(t, "first"), Last: at.Draw(t, "last"),
-				Hop: count.Draw(t, "hop"), Parked: count.Draw(t, "parked"),
+				Hop: count.Draw(t, "hop"), Parked: count.Draw(t, "parked"), Held: int64(count.Draw(t, "held")),
 				Client: genText(maxName).Draw(t, "client"), ErrorType: genText(maxName).Draw(t, "type"),
 				Error: genText(maxText/2).Draw(t, "error"), Stack: genText(maxText/2).Draw(t, "stack"),
 			},

@@ -53,6 +53,10 @@ type Meta struct {
 	// uncharged ones included; Parked is how many of them were parked.
 	Hop    int
 	Parked int
+	// Held is for how many milliseconds since the first failure the record
+	// waited uncharged: held, parked, or ready without a free handler.
+	// [Policy.MaxElapsed] does not count it.
+	Held   int64
 	Replay *Replay
 	Stack  string
 

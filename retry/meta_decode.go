@@ -68,6 +68,8 @@ func (m *Meta) read(r *jsonReader, name []byte) bool {
 		m.Hop = int(r.number(0, MaxCount))
 	case "parked":
 		m.Parked = int(r.number(0, MaxCount))
+	case "held":
+		m.Held = r.number(0, MaxTime)
 	case "replay":
 		m.Replay = &Replay{}
 		m.Replay.read(r)

@@ -35,6 +35,7 @@ func (m *Meta) appendPacked(dst []byte, count int) []byte {
 	w.number(`,"last":`, m.Last)
 	w.number(`,"hop":`, int64(m.Hop))
 	w.number(`,"parked":`, int64(m.Parked))
+	w.number(`,"held":`, m.Held)
 	w.replay(m.Replay)
 	w.unknown(m.unknown)
 	w.text(`,"client":`, m.Client, maxName)

@@ -37,7 +37,7 @@ func (c *Core) arrive(p *Part, r *Rec) {
 	p.bytes += int(r.Size)
 	cl.records++
 	cl.bytes += int(r.Size)
-	r.gen = p.gen
+	r.gen, r.from = p.gen, max(c.now, r.Due)
 	if p.backlog.head != nil || p.tracker.span() >= c.cfg.MaxUncommitted {
 		p.backlog.push(r)
 		c.close(p, GateWindow)

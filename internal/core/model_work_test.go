@@ -32,7 +32,7 @@ func (w *world) takeBack(j *job) {
 			continue
 		}
 		d.state = waiting
-		d.excuse = w.now
+		d.excuse, d.ready = w.now, w.now
 		if i < j.run.Attempted {
 			w.conclude(d)
 		}
@@ -78,7 +78,7 @@ func (w *world) fails(d *delivery) {
 	wait := max(route.Policy.Delay(d.attempts+1, 0), verdict.After)
 	var elapsed time.Duration
 	if d.failed {
-		elapsed = w.now.Sub(d.first)
+		elapsed = max(0, w.now.Sub(d.first)-d.held)
 	}
 	expired := route.Policy.MaxElapsed > 0 && elapsed > route.Policy.MaxElapsed-wait
 	dead := verdict.Class == retry.ClassPoison || d.attempts+1 >= route.Policy.MaxAttempts || expired
@@ -100,7 +100,7 @@ func (w *world) fails(d *delivery) {
 	case dead:
 		w.wants(d, wantedCopy{target: core.ToDeadLetters})
 	case route.InPlace:
-		d.notBefore = w.now.Add(wait)
+		d.notBefore, d.ready = w.now.Add(wait), w.now.Add(wait)
 		d.excuse = w.now.Add(wait + max(time.Millisecond, time.Duration(float64(wait)*route.Policy.Jitter)))
 	default:
 		w.wants(d, wantedCopy{target: core.ToLane, wait: wait})
@@ -169,6 +169,9 @@ func (w *world) dispatched(run *core.Run) {
 	for _, r := range run.Recs {
 		d := deliveryOf(r)
 		w.checkDispatch(d, began)
+		if d.failed {
+			d.held += max(0, w.now.Sub(d.ready))
+		}
 		d.state = inHand
 		j.recs = append(j.recs, d)
 		w.probe(d)

@@ -49,6 +49,8 @@ type Rec struct {
 	Failed       bool
 	Mark         Mark
 	FirstFailure Instant
+	// Held is how long since then the record waited uncharged.
+	Held time.Duration
 	// Due is the instant before which the record must not be handled.
 	Due Instant
 	// Rest is what is missing of the true due after Due: the record then
@@ -60,6 +62,7 @@ type Rec struct {
 	next *Rec
 	unit *unit
 	seq  uint64
+	from Instant // since when it could be handled
 	gen  uint32
 	more *trouble // most records never need it, and there are many
 }

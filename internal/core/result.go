@@ -73,6 +73,7 @@ func (c *Core) goBack(p *Part, r *Rec, unattempted bool) {
 
 // requeue puts a record back, unless its partition is being given up.
 func (c *Core) requeue(p *Part, r *Rec) {
+	r.from = c.now
 	if p.status != partOwned || c.stop.phase != running {
 		c.release(p, r)
 		return
@@ -132,6 +133,7 @@ func (c *Core) inPlace(p *Part, r *Rec) {
 	c.requeue(p, r)
 	if p.status == partOwned {
 		c.waitInPlace(p, r, decision.Wait+decision.Jitter)
+		r.from = c.now.Add(decision.Wait) // the wait is the policy's, not a hold
 	}
 	c.settleUnit(r)
 }
@@ -177,7 +179,7 @@ func (c *Core) failed(p *Part, r *Rec) {
 func (c *Core) decide(p *Part, r *Rec) retry.Decision {
 	var elapsed time.Duration
 	if r.Failed {
-		elapsed = c.now.Sub(r.FirstFailure)
+		elapsed = max(0, c.now.Sub(r.FirstFailure)-r.Held)
 	}
 	return c.routes[p.Route].Policy.Next(retry.State{
 		Attempts: int(r.Attempts) + 1,

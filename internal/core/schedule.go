@@ -125,6 +125,9 @@ func (c *Core) take(p *Part, limit int) *Run {
 
 func (c *Core) load(run *Run, r *Rec) {
 	run.Recs = append(run.Recs, r)
+	if r.Failed {
+		r.Held += max(0, c.now.Sub(r.from))
+	}
 	r.Result = Result{Breaker: NoBreaker}
 	for _, b := range c.routes[run.Part.Route].breakers {
 		if b.state != BreakerClosed {

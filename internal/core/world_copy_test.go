@@ -145,7 +145,10 @@ func (w *world) write(c *copying) {
 	target := w.lane(source.topic.route, c.what.Lane)
 	e := &entry{
 		origin: d.entry.origin, key: d.entry.key, size: d.entry.size, large: d.entry.large,
-		attempts: d.attempts, failed: d.failed, first: d.first, written: w.now, due: w.now.Add(c.what.Wait),
+		attempts: d.attempts, failed: d.failed, first: d.first, held: d.held, written: w.now, due: w.now.Add(c.what.Wait),
+	}
+	if !c.what.Charged {
+		e.held += c.what.Wait
 	}
 	if w.has(foreigners) && w.chance(0.01) {
 		e.mark = core.Foreign

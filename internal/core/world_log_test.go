@@ -49,6 +49,7 @@ type entry struct {
 	attempts             int
 	failed               bool
 	first                core.Instant // failure
+	held                 time.Duration
 	written, due         core.Instant
 	mark                 core.Mark
 	large                largeness

@@ -21,6 +21,8 @@ type delivery struct {
 	attempts int
 	failed   bool
 	first    core.Instant
+	ready    core.Instant // since when it could be handled
+	held     time.Duration
 	// notBefore and excuse bound when it may and must be handled again after a
 	// hold or a failure in place.
 	notBefore, excuse core.Instant
@@ -73,7 +75,7 @@ func deliveryOf(r *core.Rec) *delivery {
 
 // deliver makes the record that a client hands over, and counts it in.
 func (w *world) deliver(t *tenure, e *entry) *core.Rec {
-	d := &delivery{entry: e, tenure: t, attempts: e.attempts, failed: e.failed, first: e.first}
+	d := &delivery{entry: e, tenure: t, attempts: e.attempts, failed: e.failed, first: e.first, held: e.held}
 	if e.delivered || e.durable {
 		w.origins[e.origin].again = true
 	}
@@ -81,8 +83,9 @@ func (w *world) deliver(t *tenure, e *entry) *core.Rec {
 	due, rest := w.readerWait(e)
 	d.rec = core.Rec{
 		Part: t.part, Payload: d, Key: e.key, Offset: e.offset, LeaderEpoch: e.epoch, Size: int32(e.size),
-		Attempts: int32(e.attempts), Failed: e.failed, FirstFailure: e.first, Due: due, Rest: rest, Mark: e.mark,
+		Attempts: int32(e.attempts), Failed: e.failed, FirstFailure: e.first, Held: e.held, Due: due, Rest: rest, Mark: e.mark,
 	}
+	d.ready = max(w.now, due)
 	if t.status != owned || w.stopping {
 		d.state = gone
 		return &d.rec
