@@ -119,6 +119,29 @@ func TestCloseAfterFatalErrorReturns(t *testing.T) {
 	c.fatal = false // it was no real one: let the cleanup close
 }
 
+// Inside Close the first rebalance of any kind is the caller's last word about
+// all it has, and there is no second.
+func TestRebalanceInsideCloseIsOneRevocation(t *testing.T) {
+	t.Parallel()
+	c := newTestConsumer(t, consumertest.StartBroker(t).Addr())
+	held := client.TopicPartition{Topic: "t", Partition: 1}
+	if err := c.Assign([]client.Offset{{TopicPartition: held}}); err != nil {
+		t.Fatal(err)
+	}
+	var told []client.Rebalance
+	tell := func(r client.Rebalance) { told = append(told, r) }
+	c.closed.Store(true)
+	c.rebalance(kafka.AssignedPartitions{}, tell)
+	c.rebalance(kafka.RevokedPartitions{}, tell)
+	c.closed.Store(false)
+	if len(told) != 1 || told[0].Kind != client.Revoked || len(told[0].Partitions) != 1 || told[0].Partitions[0] != held {
+		t.Errorf("told of %+v, want one revocation of %v", told, held)
+	}
+	if len(c.held) != 0 || len(c.pending) != 0 {
+		t.Errorf("holds %v with failures %v, want neither", c.held, c.pending)
+	}
+}
+
 func produceOne(t *testing.T, addr string) {
 	t.Helper()
 	p, err := quiet().Producer(client.ProducerConfig{Config: client.Config{"bootstrap.servers": addr}})
