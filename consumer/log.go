@@ -176,7 +176,12 @@ func (r *reporter) clientError(name string, err error) {
 }
 
 func (r *reporter) commitFailed(name string, err error) {
-	r.seldom(slog.LevelWarn, "commit/"+name, "commit failed, will be repeated while the partitions are ours",
+	level := slog.LevelWarn
+	switch client.CodeOf(err) { //nolint:exhaustive // every other error is a warning
+	case client.IllegalGeneration, client.UnknownMemberID, client.RebalanceInProgress, client.StaleMemberEpoch:
+		level = slog.LevelInfo // a rebalance came between: whoever owns the partitions commits
+	}
+	r.seldom(level, "commit/"+name, "commit failed, will be repeated while the partitions are ours",
 		slog.String("client", name), errAttr(err))
 }
 

@@ -154,11 +154,34 @@ func (c *Cluster) offsets(ctx context.Context, topic string, partitions int, at 
 	}
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
+	for {
+		out, err := c.offsetsOnce(ctx, topic, parts, at, isolation)
+		if err == nil || !leaderless(err) {
+			return out, err
+		}
+		// A leader is being chosen: the topic is new, or a broker went.
+		if ended := pause(ctx, leaderWait); ended != nil {
+			return nil, errors.Join(err, ended)
+		}
+	}
+}
+
+// leaderWait is the time between questions to a partition without a leader:
+// choosing one takes a few hundred milliseconds.
+const leaderWait = 100 * time.Millisecond
+
+// leaderless reports that a partition had no leader, or not the one asked.
+func leaderless(err error) bool {
+	code := client.CodeOf(err)
+	return code == client.LeaderNotAvailable || code == client.NotLeader
+}
+
+func (c *Cluster) offsetsOnce(ctx context.Context, topic string, parts []client.TopicPartition, at int64, isolation client.Isolation) ([]int64, error) {
 	found, err := c.admin.ListOffsets(ctx, parts, at, isolation)
 	if err != nil {
 		return nil, fmt.Errorf("offsets of %s: %w", topic, err)
 	}
-	out := make([]int64, partitions)
+	out := make([]int64, len(parts))
 	for i, offset := range found {
 		if offset.Err != nil {
 			return nil, fmt.Errorf("offset of %s/%d: %w", topic, i, offset.Err)

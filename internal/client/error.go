@@ -36,6 +36,7 @@ const (
 	OffsetOutOfRange         Code = 1
 	CorruptMessage           Code = 2
 	UnknownTopicOrPartition  Code = 3
+	LeaderNotAvailable       Code = 5
 	NotLeader                Code = 6
 	RequestTimedOut          Code = 7
 	MsgSizeTooLarge          Code = 10
