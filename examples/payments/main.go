@@ -37,6 +37,7 @@ type options struct {
 	paymentsSet bool
 	seed        uint64
 	consumeOnly bool
+	release     int
 	serve       bool
 	json        bool
 	// script is the gateway's, nil for that of the seed.
@@ -74,6 +75,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.payments, "payments", paymentsDefault, "how many payments to write; with -consume-only, how many to wait for (default there: until no more come)")
 	flags.Uint64Var(&o.seed, "seed", 1, "what decides which payments are written and how the gateway fails")
 	flags.BoolVar(&o.consumeOnly, "consume-only", false, "write no payments: handle those that others write, and leave the dead letters alone")
+	flags.IntVar(&o.release, "release", 1, "with -consume-only, which release is deployed: 2 knows BRL, and amounts that are text, and a bank that was offline is back")
 	flags.BoolVar(&o.serve, "serve", false, "go on until Ctrl-C, so that dlqctl can be tried from another terminal")
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON at the end, and no story")
 	if err := flags.Parse(args); err != nil {
@@ -97,6 +99,9 @@ func (o *options) validate(rest []string) error {
 	}
 	if o.consumeOnly && o.brokers == "" {
 		errs = append(errs, errors.New("-consume-only: needs -brokers: nobody else writes to the broker inside this process"))
+	}
+	if o.release != 1 && (o.release != 2 || !o.consumeOnly) {
+		errs = append(errs, fmt.Errorf("-release %d: must be 1, or 2 with -consume-only", o.release))
 	}
 	if o.topic == "" || o.group == "" {
 		errs = append(errs, errors.New("-topic and -group: must not be empty"))

@@ -23,6 +23,7 @@ func TestWrongFlagsExit2AndSayAllThatIsWrong(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-payments", "0", "-consume-only", "-topic", "", "more"}, []string{`"more"`, "-payments 0", "-consume-only", "-topic"}},
+		{[]string{"-release", "2"}, []string{"-release 2", "-consume-only"}},
 		{[]string{"-payments", "1000001"}, []string{"1 to 1000000"}},
 		{[]string{"-colour"}, []string{"-colour", "Exit status"}},
 		{[]string{"-topic", "payments.billing.dlq"}, []string{"payments.billing.dlq"}},

@@ -107,13 +107,21 @@ func (s *story) prepareGateway(ctx context.Context) error {
 	s.processor.cards = newCards(s.gateway.url, concurrency)
 	s.opening(s)
 	if s.consumeOnly {
-		return nil
+		return s.deploy(ctx)
 	}
 	if err := writePayments(ctx, s.broker.seeds, s.topic, s.seed, s.payments); err != nil {
 		return err
 	}
 	s.sayf("%s payments are written", thousands(s.payments))
 	return nil
+}
+
+// deploy makes this the release that was asked for.
+func (s *story) deploy(ctx context.Context) error {
+	if s.release < 2 {
+		return nil
+	}
+	return s.book.write(ctx, entry{Kind: entryRelease})
 }
 
 // play runs the consumer, lets the acts happen, stops it and counts.
