@@ -48,8 +48,8 @@ func New(name string, cfg Config) (*Breaker, error) {
 	b := &Breaker{name: name, cfg: cfg.WithDefaults(), since: time.Now()}
 	b.inner = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:        name,
-		MaxRequests: uint32(b.cfg.Probes), //nolint:gosec // bounded by ProbesMax
-		Timeout:     1,                    // the least it takes; see Breaker
+		MaxRequests: uint32(b.cfg.Probes),
+		Timeout:     1, // the least it takes; see Breaker
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return int64(c.ConsecutiveFailures) >= int64(b.cfg.ConsecutiveFailures)
 		},

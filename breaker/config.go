@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -138,17 +139,15 @@ func IsFailure(err error) bool {
 // isPoison looks at every error of the tree, because one that says no must not
 // hide another that says yes.
 func isPoison(err error) bool {
-	if p, ok := err.(interface{ Poison() bool }); ok && p.Poison() { //nolint:errorlint // one node
+	if p, ok := err.(interface{ Poison() bool }); ok && p.Poison() {
 		return true
 	}
 	switch x := err.(type) { //nolint:errorlint // one node
 	case interface{ Unwrap() error }:
 		return isPoison(x.Unwrap())
 	case interface{ Unwrap() []error }:
-		for _, e := range x.Unwrap() {
-			if isPoison(e) {
-				return true
-			}
+		if slices.ContainsFunc(x.Unwrap(), isPoison) {
+			return true
 		}
 	}
 	return false

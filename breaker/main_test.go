@@ -5,8 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/holdfast-kafka/holdfast/breaker"
 	"go.uber.org/goleak"
+
+	"github.com/holdfast-kafka/holdfast/breaker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

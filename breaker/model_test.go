@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-kafka/holdfast/breaker"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-kafka/holdfast/breaker"
 )
 
 // model is the breaker said naively: no locks, no generations of counters but

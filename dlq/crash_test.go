@@ -17,6 +17,7 @@ var errKilled = errors.New("killed")
 // nothing after it.
 type mortal struct {
 	client.Library
+
 	at    int  // the call to die at, counted from 1
 	after bool // die when the call is done instead of before
 	dead  bool // it died
@@ -25,6 +26,7 @@ type mortal struct {
 
 type mortalTransactor struct {
 	client.Transactor
+
 	life *mortal
 }
 
@@ -149,6 +151,7 @@ func expectOnce(t *testing.T, b *bed, letters int, calls []string) {
 // before each begin.
 type gate struct {
 	client.Library
+
 	begin   bool
 	arrived chan struct{}
 	proceed chan struct{}
@@ -156,6 +159,7 @@ type gate struct {
 
 type gatedTransactor struct {
 	client.Transactor
+
 	gate *gate
 }
 

@@ -49,9 +49,14 @@ func TestFingerprintTellsCausesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, c := range [][3]string{
-		{"", "", ""}, {"*a.E", "", ""}, {"*b.E", "", ""}, {"", "*a.E", ""},
-		{"*a.E", "no route", ""}, {"*a.E", "no key", ""},
-		{"*a.E", "no key", "main.charge(0x1)\n\t/a.go:1\n"}, {"*a.E", "no key", "main.refund(0x1)\n\t/a.go:1\n"},
+		{"", "", ""},
+		{"*a.E", "", ""},
+		{"*b.E", "", ""},
+		{"", "*a.E", ""},
+		{"*a.E", "no route", ""},
+		{"*a.E", "no key", ""},
+		{"*a.E", "no key", "main.charge(0x1)\n\t/a.go:1\n"},
+		{"*a.E", "no key", "main.refund(0x1)\n\t/a.go:1\n"},
 	} {
 		f := Fingerprint(c[0], c[1], c[2])
 		if other, again := seen[f]; again {

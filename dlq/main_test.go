@@ -24,6 +24,7 @@ func quiet() client.Library {
 // own, or under names of its own on the real one that the environment asks for.
 type bed struct {
 	*Cluster
+
 	tb     testing.TB
 	addr   string
 	id     string // the cluster's
@@ -159,6 +160,7 @@ func (b *bed) check(err error) {
 // writer waits for the reports of what it wrote.
 type writer struct {
 	client.Producer
+
 	reports chan error
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-kafka/holdfast/retry"
 )
 
-// queueWorkers is how many DLQs are looked at at once: each costs a few round
-// trips and a short-lived client.
+// queueWorkers is how many DLQs are described at the same time: each costs a few
+// round trips and a short-lived client.
 const queueWorkers = 4
 
 // Queue describes a dead-letter topic.

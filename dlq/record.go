@@ -21,6 +21,7 @@ const (
 // Record is a dead letter as it was read. Its bytes are shared with nobody.
 type Record struct {
 	ID
+
 	LeaderEpoch   int32
 	Timestamp     time.Time
 	TimestampType client.TimestampType

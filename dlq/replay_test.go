@@ -174,6 +174,7 @@ func TestReplayFinishesItsTransactionWhenInterrupted(t *testing.T) {
 	}
 	type end struct {
 		RunResult
+
 		err error
 	}
 	ended := make(chan end, 1)

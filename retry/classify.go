@@ -124,11 +124,11 @@ func (f *findings) ownWord(err error, above cover) (Verdict, cover) {
 
 // says finds T in err itself, the way [errors.As] looks at one node.
 func says[T any](err error) (T, bool) {
-	if t, ok := err.(T); ok { //nolint:errorlint // one node
+	if t, ok := err.(T); ok {
 		return t, true
 	}
 	var t T
-	if x, ok := err.(interface{ As(target any) bool }); ok && x.As(&t) { //nolint:errorlint // one node
+	if x, ok := err.(interface{ As(target any) bool }); ok && x.As(&t) {
 		return t, true
 	}
 	return t, false

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/holdfast-kafka/holdfast/retry"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-kafka/holdfast/retry"
 )
 
 // said is an error that says things of itself.
@@ -171,7 +173,7 @@ func TestPoisonIsKnownWithoutThisPackage(t *testing.T) {
 	t.Parallel()
 	a := errors.New("a")
 	for _, err := range []error{retry.Poison(a), retry.Transient(a), retry.Drop(a), retry.Hold(a, 1)} {
-		x, ok := err.(interface{ Poison() bool }) //nolint:errorlint // the mark itself
+		x, ok := err.(interface{ Poison() bool })
 		if want := retry.Classify(t.Context(), nil, err) == poison; !ok || x.Poison() != want {
 			t.Errorf("%T says poison: %v, want %v", err, ok && x.Poison(), want)
 		}
@@ -277,10 +279,8 @@ func TestClassIsTheStrongestInTheTree(t *testing.T) {
 
 func strongest(classes []retry.Class) retry.Class {
 	for _, c := range []retry.Class{retry.ClassHold, retry.ClassPoison, retry.ClassDrop} {
-		for _, got := range classes {
-			if got == c {
-				return c
-			}
+		if slices.Contains(classes, c) {
+			return c
 		}
 	}
 	return retry.ClassTransient

@@ -79,8 +79,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("0x10"), []byte("1e3"), []byte(nil), []byte(`{"v":1,"\u0076":2,"attempts":[1,{}],"origin":null}`))
 	f.Fuzz(func(t *testing.T, count, due, origin, packed []byte) {
 		headers := []Header{
-			{Key: "a", Value: packed}, {Key: HeaderCount, Value: count}, {Key: HeaderDue, Value: due},
-			{Key: HeaderOrigin, Value: origin}, {Key: HeaderPacked, Value: packed}, {Key: ShadowPrefix + HeaderDue},
+			{Key: "a", Value: packed},
+			{Key: HeaderCount, Value: count},
+			{Key: HeaderDue, Value: due},
+			{Key: HeaderOrigin, Value: origin},
+			{Key: HeaderPacked, Value: packed},
+			{Key: ShadowPrefix + HeaderDue},
 		}
 		user, s, _ := Decode(headers)
 		if len(user) != 2 || user[0].Key != "a" || user[1].Key != HeaderDue {

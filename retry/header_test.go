@@ -39,7 +39,9 @@ func exampleStamp() Stamp {
 func exampleUser() []Header {
 	return []Header{
 		{Key: "traceparent", Value: []byte("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")},
-		{Key: "null"}, {Key: "empty", Value: []byte{}}, {Key: "null", Value: []byte("twice")},
+		{Key: "null"},
+		{Key: "empty", Value: []byte{}},
+		{Key: "null", Value: []byte("twice")},
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/holdfast-kafka/holdfast/retry"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-kafka/holdfast/retry"
 )
 
 func TestTopicNames(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/holdfast-kafka/holdfast/retry"
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-kafka/holdfast/retry"
 )
 
 func TestDefaultPolicy(t *testing.T) {
@@ -67,7 +68,7 @@ func TestWaitsAreTheLanesWhereOnlyLanesAreGiven(t *testing.T) {
 	p := retry.Policy{Lanes: retry.Lanes{time.Second, time.Minute, time.Hour}, DisableJitter: true}
 	for _, p := range []retry.Policy{p, p.WithDefaults(), p.WithDefaults().WithDefaults()} {
 		var got []time.Duration
-		for attempt := 0; attempt <= 5; attempt++ {
+		for attempt := range 6 {
 			got = append(got, p.Delay(attempt, 0.9))
 		}
 		want := []time.Duration{time.Second, time.Second, time.Minute, time.Hour, time.Hour, time.Hour}

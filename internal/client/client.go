@@ -27,6 +27,7 @@ type TopicPartition struct {
 // went wrong for this partition alone.
 type Offset struct {
 	TopicPartition
+
 	Offset      int64
 	LeaderEpoch int32 // NoLeaderEpoch when not known
 	Err         error

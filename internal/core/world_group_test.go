@@ -47,6 +47,7 @@ type committing struct {
 
 type position struct {
 	core.Position
+
 	tenure       *tenure
 	gen, version int
 }

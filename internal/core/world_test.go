@@ -58,6 +58,7 @@ type violation struct{ text string }
 // must have concluded and checks each action against it.
 type world struct {
 	params
+
 	rng *rand.Rand
 	now core.Instant
 	cfg core.Config

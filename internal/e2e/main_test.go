@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -66,9 +67,7 @@ func quick(protocol map[string]string) map[string]string {
 		settings["session.timeout.ms"] = "6000"
 		settings["heartbeat.interval.ms"] = "200"
 	}
-	for k, v := range protocol {
-		settings[k] = v
-	}
+	maps.Copy(settings, protocol)
 	return settings
 }
 
@@ -79,6 +78,7 @@ func quickRetry() retry.Policy {
 // member is a running consumer.
 type member struct {
 	*consumer.Consumer
+
 	ended chan error
 }
 

@@ -14,6 +14,7 @@ const strategyKey = "partition.assignment.strategy"
 // member is a consumer with everything it has seen.
 type member struct {
 	client.Consumer
+
 	bench *bench
 
 	rebalances []client.Rebalance

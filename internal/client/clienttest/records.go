@@ -24,8 +24,12 @@ func recordIsFaithful(b *bench) {
 		{Key: nil, Value: nil, Timestamp: 1_700_000_000_001},
 		{Key: []byte{}, Value: []byte{}, Timestamp: 1_700_000_000_002},
 		{Key: []byte{0, 0xff}, Value: []byte("v\x00w"), Timestamp: 1_700_000_000_003, Headers: []retry.Header{
-			{Key: "b", Value: []byte("1")}, {Key: "a", Value: nil}, {Key: "b", Value: []byte{}}, {Key: "", Value: []byte{0}},
-			{Key: "b", Value: []byte("1")}, {Key: "\xff", Value: []byte("not text")},
+			{Key: "b", Value: []byte("1")},
+			{Key: "a", Value: nil},
+			{Key: "b", Value: []byte{}},
+			{Key: "", Value: []byte{0}},
+			{Key: "b", Value: []byte("1")},
+			{Key: "\xff", Value: []byte("not text")},
 		}},
 	}
 	w := b.producer(nil)

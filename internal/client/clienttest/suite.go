@@ -100,6 +100,7 @@ func behaviours(features Features) []behaviour {
 // bench is what a behaviour works with.
 type bench struct {
 	*testing.T
+
 	features Features
 	harness  Harness
 	admin    client.Admin

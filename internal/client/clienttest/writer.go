@@ -11,6 +11,7 @@ import (
 // writer is a producer with the reports it got.
 type writer struct {
 	client.Producer
+
 	bench *bench
 
 	mu      sync.Mutex

@@ -14,6 +14,7 @@ import (
 // read when the bubble is at rest.
 type writer struct {
 	*fake.Producer
+
 	t       *testing.T
 	reports []client.Report
 	errors  []*client.Error

@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,7 @@ func bubble(t *testing.T, config fake.Config, partitions int, f func(t *testing.
 // seen is a consumer and what it was told.
 type seen struct {
 	*fake.Consumer
+
 	t          *testing.T
 	rebalances []client.Rebalance
 	failures   []error
@@ -46,9 +48,7 @@ func consume(t *testing.T, c *fake.Cluster, extra client.Config) *seen {
 		"group.id": "g", "enable.auto.offset.store": "false", "auto.offset.reset": "earliest",
 		"partition.assignment.strategy": "cooperative-sticky",
 	}
-	for key, value := range extra {
-		config[key] = value
-	}
+	maps.Copy(config, extra)
 	made, err := c.Consumer(config)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func (s *seen) join() {
 	}
 }
 
-// polls polls for so long and keeps what comes.
+// polls goes on polling for so long and keeps what comes.
 func (s *seen) polls(d time.Duration) {
 	s.t.Helper()
 	for until := time.Now().Add(d); time.Now().Before(until); {

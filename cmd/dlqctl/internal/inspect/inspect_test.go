@@ -45,8 +45,12 @@ func TestFlags(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{}, {"d", "--value-only"}, {"d", "0/1", "0/2", "--value-only"}, {"d", "--raw"},
-		{"d", "--limit", "-1"}, {"d", "0/1", "--value-only", "--headers-only"},
+		{},
+		{"d", "--value-only"},
+		{"d", "0/1", "0/2", "--value-only"},
+		{"d", "--raw"},
+		{"d", "--limit", "-1"},
+		{"d", "0/1", "--value-only", "--headers-only"},
 	} {
 		if o, err := parse(t, args...); cli.CodeOf(err) != cli.Usage || o != nil {
 			t.Errorf("%v: %v, want a usage error", args, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -59,13 +60,13 @@ func writeSummary(b *strings.Builder, r *dlq.Record, decision dlq.Decision) {
 			field{"Disposition", string(s.Disposition)},
 			field{"Fingerprint", s.Fingerprint},
 			field{"Error", strings.TrimSpace(m.ErrorType + " " + m.Error)},
-			field{"Attempts", fmt.Sprint(s.Count)},
+			field{"Attempts", strconv.Itoa(s.Count)},
 			field{"First failure", output.MilliTime(m.First)},
 			field{"Last failure", output.MilliTime(m.Last)},
 			field{"Origin", s.OriginID},
 			field{"Group", m.Group},
 			field{"Client", m.Client},
-			field{"Replays", fmt.Sprint(m.ReplayCount())},
+			field{"Replays", strconv.Itoa(m.ReplayCount())},
 			field{"Problems", r.Problems.String()},
 		)
 	}
