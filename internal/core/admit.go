@@ -92,6 +92,10 @@ func (c *Core) runLoose(p *Part, r *Rec) {
 		c.await(p, r)
 		return
 	}
+	if first := p.loose.head; p.Role == Source && first != nil && r.seq < first.seq {
+		p.loose.pushFront(r) // it was held
+		return
+	}
 	p.loose.push(r)
 }
 
@@ -180,7 +184,7 @@ func (c *Core) discard(p *Part) {
 		c.empty(p, u)
 		u.detached = true
 	}
-	p.ready, p.keys = unitQueue{}, nil
+	p.ready, p.keys = nil, nil
 }
 
 func (c *Core) empty(p *Part, u *unit) {

@@ -8,14 +8,14 @@ import (
 func (w *world) checkStep() {
 	if len(w.wanted) > 0 {
 		d := w.wanted[0]
-		w.violate("%v@%d: failed, but no copy was asked for", d.tenure, d.entry.offset)
+		w.violatef("%v@%d: failed, but no copy was asked for", d.tenure, d.entry.offset)
 	}
 	if w.stopping && !w.stopped && w.now >= w.stopBy {
-		w.violate("not stopped in its time")
+		w.violatef("not stopped in its time")
 	}
 	for _, m := range w.members {
 		if m.revoke != nil && !w.stopped && w.now >= m.revoke.by {
-			w.violate("client %d: a revoke is not answered in its time", m.id)
+			w.violatef("client %d: a revoke is not answered in its time", m.id)
 		}
 		if m.revoke != nil && !w.stopped && w.now >= m.revoke.drainBy {
 			w.checkCancelled(m.revoke)
@@ -30,7 +30,7 @@ func (w *world) checkStep() {
 func (w *world) checkCancelled(rv *revoking) {
 	for _, p := range rv.parts {
 		if t := tenureOf(p); t.outRecs > 0 && !t.cancelled {
-			w.violate("%v: its drain is over, its handlers run and are not cancelled", t)
+			w.violatef("%v: its drain is over, its handlers run and are not cancelled", t)
 		}
 	}
 }
@@ -56,15 +56,15 @@ func (w *world) checkMemory(t *tenure) {
 		return
 	}
 	if !t.paused && m.overfull(t, false, w.arrivals != t) {
-		w.violate("%v: not paused with %d records, %d bytes, its client's %d, %d; limits %+v",
+		w.violatef("%v: not paused with %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	}
 	if t.paused && !t.log.operator && w.now >= t.pausedAt.Add(pauseDwell) && !m.overfull(t, true, false) {
-		w.violate("%v: still paused with %d records, %d bytes, its client's %d, %d; limits %+v",
+		w.violatef("%v: still paused with %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	}
 	if t.held < 0 || t.bytes < 0 {
-		w.violate("%v: holds %d records, %d bytes", t, t.held, t.bytes)
+		w.violatef("%v: holds %d records, %d bytes", t, t.held, t.bytes)
 	}
 }
 
@@ -74,19 +74,19 @@ func (w *world) setPaused(a *core.SetPaused) {
 	m := w.members[a.Client]
 	switch {
 	case t.member != m || t.status == over:
-		w.violate("%v: paused by client %d", t, a.Client)
+		w.violatef("%v: paused by client %d", t, a.Client)
 	case t.paused == a.Paused:
-		w.violate("%v: paused is %v already", t, a.Paused)
+		w.violatef("%v: paused is %v already", t, a.Paused)
 	case a.Paused && !w.stopping && !t.log.operator && !w.fleeting && !m.overfull(t, false, false):
-		w.violate("%v: paused without cause: %d records, %d bytes, its client's %d, %d; limits %+v",
+		w.violatef("%v: paused without cause: %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	case !a.Paused && t.log.operator:
-		w.violate("%v: resumed against the operator", t)
+		w.violatef("%v: resumed against the operator", t)
 	case !a.Paused && w.arrivals == nil && m.overfull(t, true, m.revoke != nil):
-		w.violate("%v: resumed with %d records, %d bytes, its client's %d, %d; limits %+v",
+		w.violatef("%v: resumed with %d records, %d bytes, its client's %d, %d; limits %+v",
 			t, t.held, t.bytes, m.held, m.bytes, m.limits)
 	case !a.Paused && w.now < t.pausedAt.Add(pauseDwell):
-		w.violate("%v: resumed %v after its pause", t, w.now.Sub(t.pausedAt))
+		w.violatef("%v: resumed %v after its pause", t, w.now.Sub(t.pausedAt))
 	}
 	t.paused, t.pausedAt = a.Paused, w.now
 	t.slack = a.Paused && w.has(lateShell) && w.chance(0.3)
@@ -95,7 +95,7 @@ func (w *world) setPaused(a *core.SetPaused) {
 // noticed checks the accounts that only notices tell.
 func (w *world) noticed(n *core.Notice) {
 	if n.Kind == core.NoticeHeld && deliveryOf(n.Rec).rec.Result.Outcome != core.OutcomeHold {
-		w.violate("%v: held without a hold", tenureOf(n.Part))
+		w.violatef("%v: held without a hold", tenureOf(n.Part))
 	}
 }
 
@@ -105,14 +105,14 @@ func (w *world) look() {
 	w.step(nil) // whose timers are not what is asked for
 	w.step(&core.Asked{Reply: func(got core.View) { v = got }})
 	if want := w.cfg.Slots - len(w.jobs); v.FreeSlots != want {
-		w.violate("%d free slots, want %d", v.FreeSlots, want)
+		w.violatef("%d free slots, want %d", v.FreeSlots, want)
 	}
 	n := 0
 	for _, m := range w.members {
 		n += len(m.tenures)
 	}
 	if len(v.Partitions) != n {
-		w.violate("the view has %d partitions, want %d", len(v.Partitions), n)
+		w.violatef("the view has %d partitions, want %d", len(v.Partitions), n)
 	}
 	for _, p := range v.Partitions {
 		w.lookAt(&p)
@@ -122,20 +122,20 @@ func (w *world) look() {
 func (w *world) lookAt(p *core.PartView) {
 	t := w.tenure(p)
 	if t == nil {
-		w.violate("the view has %s/%d in epoch %d", p.Topic, p.Partition, p.Epoch)
+		w.violatef("the view has %s/%d in epoch %d", p.Topic, p.Partition, p.Epoch)
 	}
 	if t.gen > 0 || w.stopping && t.status == owned {
 		return // what belongs to a log that is gone leaves without a word
 	}
 	if p.Records != t.held || p.Bytes != t.bytes || p.Running != t.outRecs || p.Publishing != t.publishing+t.unwritten {
-		w.violate("%v: the view has %d records, %d bytes, %d running, %d publishing; want %d, %d, %d, %d",
+		w.violatef("%v: the view has %d records, %d bytes, %d running, %d publishing; want %d, %d, %d, %d",
 			t, p.Records, p.Bytes, p.Running, p.Publishing, t.held, t.bytes, t.outRecs, t.publishing+t.unwritten)
 	}
 	if at, moved := t.position(); moved && (p.Position > at || p.Position <= t.line[t.head-1].entry.offset) {
-		w.violate("%v: the view has position %d, want %d", t, p.Position, at)
+		w.violatef("%v: the view has position %d, want %d", t, p.Position, at)
 	}
 	if p.Paused != t.paused {
-		w.violate("%v: the view has paused %v, want %v", t, p.Paused, t.paused)
+		w.violatef("%v: the view has paused %v, want %v", t, p.Paused, t.paused)
 	}
 }
 

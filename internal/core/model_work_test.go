@@ -157,13 +157,13 @@ func (w *world) dispatched(run *core.Run) {
 	w.jobs = append(w.jobs, j)
 	w.checkTenureOpen(t, run)
 	if len(w.jobs) > w.cfg.Slots {
-		w.violate("%d runs are out, there are %d slots", len(w.jobs), w.cfg.Slots)
+		w.violatef("%d runs are out, there are %d slots", len(w.jobs), w.cfg.Slots)
 	}
 	if len(run.Recs) == 0 || len(run.Recs) > core.MaxRun {
-		w.violate("a run of %d records", len(run.Recs))
+		w.violatef("a run of %d records", len(run.Recs))
 	}
 	if w.cfg.Routes[t.part.Route].InPlace && !run.StopOnFailure {
-		w.violate("%v: in place, but a failure does not end the run", t)
+		w.violatef("%v: in place, but a failure does not end the run", t)
 	}
 	began := map[*series]int{}
 	for _, r := range run.Recs {
@@ -188,25 +188,25 @@ func (w *world) dispatched(run *core.Run) {
 func (w *world) checkTenureOpen(t *tenure, run *core.Run) {
 	switch {
 	case t.status != owned:
-		w.violate("%v: dispatched although it is given up", t)
+		w.violatef("%v: dispatched although it is given up", t)
 	case t.barred:
-		w.violate("%v: dispatched after Bar", t)
+		w.violatef("%v: dispatched after Bar", t)
 	case w.stopping:
-		w.violate("%v: dispatched after StopAsked", t)
+		w.violatef("%v: dispatched after StopAsked", t)
 	case t.log.operator:
-		w.violate("%v: dispatched although the operator paused it", t)
+		w.violatef("%v: dispatched although the operator paused it", t)
 	case t.unwritten > 0:
-		w.violate("%v: dispatched while a copy cannot be written", t)
+		w.violatef("%v: dispatched while a copy cannot be written", t)
 	case t.foreignShut:
-		w.violate("%v: dispatched although a foreign record stands in it", t)
+		w.violatef("%v: dispatched although a foreign record stands in it", t)
 	}
 	for _, m := range w.members {
 		if m.commit != nil && m.commit.covers(t) {
-			w.violate("%v: dispatched while client %d's commit of an older epoch is unanswered", t, m.id)
+			w.violatef("%v: dispatched while client %d's commit of an older epoch is unanswered", t, m.id)
 		}
 	}
 	if run.Part != t.part {
-		w.violate("%v: run of another partition", t)
+		w.violatef("%v: run of another partition", t)
 	}
 }
 
@@ -214,19 +214,19 @@ func (w *world) checkDispatch(d *delivery, began map[*series]int) {
 	t := d.tenure
 	switch {
 	case d.state != waiting || d.gen != t.gen:
-		w.violate("%v@%d: dispatched in state %d, gen %d of %d", t, d.entry.offset, d.state, d.gen, t.gen)
+		w.violatef("%v@%d: dispatched in state %d, gen %d of %d", t, d.entry.offset, d.state, d.gen, t.gen)
 	case d.entry.mark != core.Plain:
-		w.violate("%v@%d: dispatched, but its mark is %d", t, d.entry.offset, d.entry.mark)
+		w.violatef("%v@%d: dispatched, but its mark is %d", t, d.entry.offset, d.entry.mark)
 	case d.rec.Due > w.now || d.entry.due > w.now:
-		w.violate("%v@%d: early by %v", t, d.entry.offset, max(d.rec.Due, d.entry.due).Sub(w.now))
+		w.violatef("%v@%d: early by %v", t, d.entry.offset, max(d.rec.Due, d.entry.due).Sub(w.now))
 	case d.rec.Rest > 0:
-		w.violate("%v@%d: dispatched, but %v are missing of its wait", t, d.entry.offset, d.rec.Rest)
+		w.violatef("%v@%d: dispatched, but %v are missing of its wait", t, d.entry.offset, d.rec.Rest)
 	case d.seq-t.head >= w.cfg.MaxUncommitted:
-		w.violate("%v@%d: %d past the oldest unfinished record", t, d.entry.offset, d.seq-t.head)
+		w.violatef("%v@%d: %d past the oldest unfinished record", t, d.entry.offset, d.seq-t.head)
 	case d.notBefore > w.now:
-		w.violate("%v@%d: waits in place until %v", t, d.entry.offset, time.Duration(d.notBefore))
+		w.violatef("%v@%d: waits in place until %v", t, d.entry.offset, time.Duration(d.notBefore))
 	case int(d.rec.Attempts) != d.attempts:
-		w.violate("%v@%d: attempts %d, charged %d", t, d.entry.offset, d.rec.Attempts, d.attempts)
+		w.violatef("%v@%d: attempts %d, charged %d", t, d.entry.offset, d.rec.Attempts, d.attempts)
 	}
 	s := d.series
 	if s == nil {
@@ -234,10 +234,10 @@ func (w *world) checkDispatch(d *delivery, began map[*series]int) {
 	}
 	n, here := began[s]
 	if !here && s.out > 0 {
-		w.violate("%v@%d: two of its order are out at once", t, d.entry.offset)
+		w.violatef("%v@%d: two of its order are out at once", t, d.entry.offset)
 	}
 	if s.line[n] != d {
-		w.violate("%v@%d: dispatched before %d of its order", t, d.entry.offset, s.line[n].entry.offset)
+		w.violatef("%v@%d: dispatched before %d of its order", t, d.entry.offset, s.line[n].entry.offset)
 	}
 	began[s] = n + 1
 }
@@ -250,12 +250,12 @@ func (w *world) probe(d *delivery) {
 			continue
 		}
 		if down.state == core.BreakerOpen && w.now < down.until {
-			w.violate("%v@%d: dispatched while breaker %d is open", d.tenure, d.entry.offset, b)
+			w.violatef("%v@%d: dispatched while breaker %d is open", d.tenure, d.entry.offset, b)
 		}
 		down.probes++
 		d.probing = append(d.probing, down)
 		if down.probes > down.tickets {
-			w.violate("%v@%d: %d probes of breaker %d, tickets %d", d.tenure, d.entry.offset, down.probes, b, down.tickets)
+			w.violatef("%v@%d: %d probes of breaker %d, tickets %d", d.tenure, d.entry.offset, down.probes, b, down.tickets)
 		}
 	}
 }

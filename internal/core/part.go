@@ -39,11 +39,10 @@ type Part struct {
 
 	main    *unit            // the unit of ByPartition
 	keys    map[string]*unit // the units of ByKey
-	ready   unitQueue        // units that may be dispatched
+	ready   unitHeap         // units that may be dispatched
 	loose   recQueue         // records without a unit that may be dispatched
 	waiting dueHeap          // records without a unit that are not due
 	backlog recQueue         // arrived, but past MaxUncommitted
-	turn    bool             // loose records go first this time
 
 	records, bytes      int // arrived and unfinished
 	running, publishing int
@@ -80,7 +79,7 @@ func NewPart(topic string, partition int32, client int, role Role, route int, ep
 }
 
 // hasWork reports that a record could be dispatched if no gate were closed.
-func (p *Part) hasWork() bool { return p.ready.head != nil || p.loose.head != nil }
+func (p *Part) hasWork() bool { return len(p.ready) > 0 || p.loose.head != nil }
 
 // partQueue is a first-in first-out list of partitions, linked through them.
 type partQueue struct{ head, tail *Part }

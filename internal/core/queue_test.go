@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -54,25 +55,29 @@ func TestRecQueue(t *testing.T) {
 	})
 }
 
-func TestUnitQueue(t *testing.T) {
+// TestUnitHeap: the unit with the oldest record is on top.
+func TestUnitHeap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var q unitQueue
-		var model []*unit
+		var h unitHeap
+		model := map[uint64]*unit{}
 		t.Repeat(map[string]func(*rapid.T){
-			"push": func(*rapid.T) {
+			"push": func(t *rapid.T) {
+				seq := rapid.Uint64Range(0, 1000).Filter(func(s uint64) bool { return model[s] == nil }).Draw(t, "seq")
 				u := &unit{inReady: true}
-				q.push(u)
-				model = append(model, u)
+				u.queue.push(&Rec{seq: seq})
+				h.push(u)
+				model[seq] = u
 			},
 			"pop": func(t *rapid.T) {
-				var want *unit
-				if len(model) > 0 {
-					want, model = model[0], model[1:]
+				if len(model) == 0 {
+					t.Skip("empty")
 				}
-				if got := q.pop(); got != want || got != nil && (got.inReady || got.next != nil) {
-					t.Fatalf("popped %+v, want %+v, not ready and unlinked", got, want)
+				oldest := slices.Min(slices.Collect(maps.Keys(model)))
+				if got := h.pop(); got != model[oldest] || got.inReady {
+					t.Fatalf("popped %+v, want the unit with %d, not ready", got, oldest)
 				}
+				delete(model, oldest)
 			},
 		})
 	})

@@ -84,8 +84,9 @@ func (c *Core) dropFrom(p *Part, to int64) {
 	}
 	// A ready unit may have become empty: the list is made anew.
 	ready := p.ready
-	p.ready = unitQueue{}
-	for u := ready.pop(); u != nil; u = ready.pop() {
+	p.ready = nil
+	for _, u := range ready {
+		u.inReady = false
 		p.rouse(u)
 	}
 }

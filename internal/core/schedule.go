@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // wake lists a partition as ready if it could be dispatched.
 func (c *Core) wake(p *Part) {
@@ -100,27 +103,34 @@ func (c *Core) runLimit(p *Part) int {
 	return max(1, min(limit, int(float64(runBudget)/max(r.perRecord, 1))))
 }
 
-// take makes a run from the partition's ready units and loose records.
+// take makes a run from the partition's ready units and loose records, the
+// oldest first.
 func (c *Core) take(p *Part, limit int) *Run {
 	run := c.newRun(p)
-	for len(run.Recs) < limit {
-		p.turn = !p.turn
-		u := p.ready.head
-		if u == nil || (p.turn && p.loose.head != nil) {
-			r := p.loose.pop()
-			if r == nil {
-				break
-			}
-			c.load(run, r)
+	for len(run.Recs) < limit && p.hasWork() {
+		if len(p.ready) == 0 || (p.loose.head != nil && p.loose.head.seq < p.ready[0].oldest()) {
+			c.load(run, p.loose.pop())
 			continue
 		}
-		p.ready.pop()
-		for len(run.Recs) < limit && u.queue.head != nil {
+		u := p.ready.pop()
+		for more := true; more; more = len(run.Recs) < limit && u.queue.head != nil && u.oldest() < p.oldestReady() {
 			u.out++
 			c.load(run, u.queue.pop())
 		}
 	}
 	return run
+}
+
+// oldestReady is the sequence of the oldest record that may be dispatched.
+func (p *Part) oldestReady() uint64 {
+	oldest := uint64(math.MaxUint64)
+	if len(p.ready) > 0 {
+		oldest = p.ready[0].oldest()
+	}
+	if p.loose.head != nil {
+		oldest = min(oldest, p.loose.head.seq)
+	}
+	return oldest
 }
 
 func (c *Core) load(run *Run, r *Rec) {

@@ -12,34 +12,52 @@ type unit struct {
 	// detached: its partition forgot it. What it has out comes back to it
 	// and is of no matter.
 	detached bool
-	next     *unit
 }
 
-// unitQueue is a first-in first-out list of units, linked through them.
-type unitQueue struct{ head, tail *unit }
+// oldest is the sequence of the unit's first record, which it must have.
+func (u *unit) oldest() uint64 { return u.queue.head.seq }
 
-func (q *unitQueue) push(u *unit) {
-	u.next = nil
-	if q.tail == nil {
-		q.head = u
-	} else {
-		q.tail.next = u
+// unitHeap holds the units that may be dispatched, the one with the oldest
+// record on top. What is oldest goes first: the position waits for it, and what
+// was handled past the position is handled again after a crash.
+type unitHeap []*unit
+
+func (h *unitHeap) push(u *unit) {
+	*h = append(*h, u)
+	s := *h
+	i := len(s) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if s[up].oldest() <= s[i].oldest() {
+			break
+		}
+		s[i], s[up] = s[up], s[i]
+		i = up
 	}
-	q.tail = u
 }
 
-func (q *unitQueue) pop() *unit {
-	u := q.head
-	if u == nil {
-		return nil
+func (h *unitHeap) pop() *unit {
+	s := *h
+	top := s[0]
+	last := len(s) - 1
+	s[0], s[last] = s[last], nil
+	s = s[:last]
+	*h = s
+	top.inReady = false
+	for i := 0; ; {
+		low := 2*i + 1
+		if low >= last {
+			return top
+		}
+		if right := low + 1; right < last && s[right].oldest() < s[low].oldest() {
+			low = right
+		}
+		if s[i].oldest() <= s[low].oldest() {
+			return top
+		}
+		s[i], s[low] = s[low], s[i]
+		i = low
 	}
-	q.head = u.next
-	if q.head == nil {
-		q.tail = nil
-	}
-	u.next = nil
-	u.inReady = false
-	return u
 }
 
 // unitOf returns the unit a record belongs to, nil when it is bound by none.

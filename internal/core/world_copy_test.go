@@ -8,9 +8,8 @@ import (
 
 // copying is a copy in the publisher's hands.
 type copying struct {
-	d     *delivery
-	what  core.Publish // a copy: the action is the core's
-	tries int
+	d    *delivery
+	what core.Publish // a copy: the action is the core's
 }
 
 // asked checks that a copy is due and takes it on.
@@ -18,7 +17,7 @@ func (w *world) asked(p *core.Publish) {
 	d := deliveryOf(p.Rec)
 	t := d.tenure
 	if d.stale() {
-		w.violate("%v@%d: copy of an epoch that is over", t, d.entry.offset)
+		w.violatef("%v@%d: copy of an epoch that is over", t, d.entry.offset)
 	}
 	switch {
 	case d.want != nil:
@@ -27,7 +26,7 @@ func (w *world) asked(p *core.Publish) {
 		d.want = nil
 	case d.state == unwritten:
 		if p.Target != d.copy.Target || p.Lane != d.copy.Lane || p.Charged != d.copy.Charged || p.Wait != d.copy.Wait {
-			w.violate("%v@%d: another copy than before: %+v, was %+v", t, d.entry.offset, *p, d.copy)
+			w.violatef("%v@%d: another copy than before: %+v, was %+v", t, d.entry.offset, *p, d.copy)
 		}
 	default:
 		w.checkPark(d, p)
@@ -45,13 +44,13 @@ func (w *world) asked(p *core.Publish) {
 func (w *world) checkCopy(d *delivery, p *core.Publish) {
 	switch {
 	case p.Target != d.want.target:
-		w.violate("%v@%d: copy to %d, want %d", d.tenure, d.entry.offset, p.Target, d.want.target)
+		w.violatef("%v@%d: copy to %d, want %d", d.tenure, d.entry.offset, p.Target, d.want.target)
 	case !p.Charged:
-		w.violate("%v@%d: copy of a failure is not charged", d.tenure, d.entry.offset)
+		w.violatef("%v@%d: copy of a failure is not charged", d.tenure, d.entry.offset)
 	case p.Target == core.ToLane && p.Wait < d.want.wait:
-		w.violate("%v@%d: copy waits %v, want %v", d.tenure, d.entry.offset, p.Wait, d.want.wait)
+		w.violatef("%v@%d: copy waits %v, want %v", d.tenure, d.entry.offset, p.Wait, d.want.wait)
 	case p.Target == core.ToDeadLetters && p.Disposition == "":
-		w.violate("%v@%d: dead without a disposition", d.tenure, d.entry.offset)
+		w.violatef("%v@%d: dead without a disposition", d.tenure, d.entry.offset)
 	}
 	w.checkLane(p)
 }
@@ -62,13 +61,13 @@ func (w *world) checkPark(d *delivery, p *core.Publish) {
 	t := d.tenure
 	switch {
 	case d.state != waiting || d.rec.Rest == 0 || t.status != owned || w.stopping:
-		w.violate("%v@%d: unwanted copy %+v in state %d", t, d.entry.offset, *p, d.state)
+		w.violatef("%v@%d: unwanted copy %+v in state %d", t, d.entry.offset, *p, d.state)
 	case p.Charged || p.Target != core.ToLane:
-		w.violate("%v@%d: parked as %+v", t, d.entry.offset, *p)
+		w.violatef("%v@%d: parked as %+v", t, d.entry.offset, *p)
 	case d.rec.Due > w.now:
-		w.violate("%v@%d: parked early by %v", t, d.entry.offset, d.rec.Due.Sub(w.now))
+		w.violatef("%v@%d: parked early by %v", t, d.entry.offset, d.rec.Due.Sub(w.now))
 	case w.now.Add(p.Wait) < d.entry.due:
-		w.violate("%v@%d: parked for %v, it is due at %v", t, d.entry.offset, p.Wait, d.entry.due)
+		w.violatef("%v@%d: parked for %v, it is due at %v", t, d.entry.offset, p.Wait, d.entry.due)
 	}
 	w.checkLane(p)
 }
@@ -76,10 +75,10 @@ func (w *world) checkPark(d *delivery, p *core.Publish) {
 func (w *world) checkLane(p *core.Publish) {
 	d := deliveryOf(p.Rec)
 	if lanes := w.cfg.Routes[d.entry.log.topic.route].Policy.Lanes; p.Target == core.ToLane && p.Lane >= len(lanes) {
-		w.violate("lane %d of %d", p.Lane, len(lanes))
+		w.violatef("lane %d of %d", p.Lane, len(lanes))
 	}
 	if int(p.Rec.Attempts) != d.attempts {
-		w.violate("%v@%d: copy says %d attempts, charged %d", d.tenure, d.entry.offset, p.Rec.Attempts, d.attempts)
+		w.violatef("%v@%d: copy says %d attempts, charged %d", d.tenure, d.entry.offset, p.Rec.Attempts, d.attempts)
 	}
 }
 

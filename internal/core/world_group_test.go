@@ -89,19 +89,19 @@ func (w *world) assign(m *member, logs []*log) {
 	w.assigning = ev
 	w.step(ev)
 	if w.assigning != nil {
-		w.violate("client %d: an assignment is not answered at once", m.id)
+		w.violatef("client %d: an assignment is not answered at once", m.id)
 	}
 }
 
 func (w *world) assigned(a *core.FinishAssign) {
 	if w.assigning == nil || a.Client != w.assigning.Client || !slices.Equal(a.Parts, w.assigning.Parts) {
-		w.violate("client %d: FinishAssign without an assignment like it", a.Client)
+		w.violatef("client %d: FinishAssign without an assignment like it", a.Client)
 	}
 	w.assigning = nil
 	for i, p := range a.Parts {
 		t := tenureOf(p)
 		if a.Paused[i] != t.log.operator {
-			w.violate("%v: assigned with pause %v, the operator wants %v", t, a.Paused[i], t.log.operator)
+			w.violatef("%v: assigned with pause %v, the operator wants %v", t, a.Paused[i], t.log.operator)
 		}
 		t.paused = a.Paused[i]
 	}
@@ -133,7 +133,7 @@ func (w *world) take(m *member, lost bool) {
 	}
 	w.revoke(m, ev)
 	if lost && m.revoke != nil {
-		w.violate("client %d: a loss is not answered at once", m.id)
+		w.violatef("client %d: a loss is not answered at once", m.id)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *world) revoke(m *member, ev *core.RevokedFrom) {
 func (w *world) revoked(a *core.FinishRevoke) {
 	m := w.members[a.Client]
 	if m.revoke == nil || !slices.Equal(a.Parts, m.revoke.parts) {
-		w.violate("client %d: FinishRevoke without a revoke like it", a.Client)
+		w.violatef("client %d: FinishRevoke without a revoke like it", a.Client)
 	}
 	for _, p := range a.Parts {
 		t := tenureOf(p)
@@ -169,7 +169,7 @@ func (w *world) revoked(a *core.FinishRevoke) {
 			w.checkDrained(m, t)
 		}
 		if t.outRecs > 0 && !t.cancelled {
-			w.violate("%v: given up, its handlers run and are not cancelled", t)
+			w.violatef("%v: given up, its handlers run and are not cancelled", t)
 		}
 		w.over(t)
 	}
@@ -184,10 +184,10 @@ func (w *world) checkDrained(m *member, t *tenure) {
 		return
 	}
 	if t.outRecs+t.publishing+t.unwritten > 0 {
-		w.violate("%v: given up before it was drained", t)
+		w.violatef("%v: given up before it was drained", t)
 	}
 	if !rv.disturbed && t.uncommitted() {
-		w.violate("%v: %d is finished, but given up with only %d committed", t, t.line[t.head-1].entry.offset, t.answered)
+		w.violatef("%v: %d is finished, but given up with only %d committed", t, t.line[t.head-1].entry.offset, t.answered)
 	}
 }
 
@@ -224,11 +224,11 @@ func (w *world) stored(s *core.Store) {
 	m := w.members[s.Client]
 	switch {
 	case m.commit != nil:
-		w.violate("client %d: two commits at once", m.id)
+		w.violatef("client %d: two commits at once", m.id)
 	case m.closing || m.closed || m.broken:
-		w.violate("client %d: a commit after its end", m.id)
+		w.violatef("client %d: a commit after its end", m.id)
 	case len(s.Positions) == 0:
-		w.violate("client %d: a commit of nothing", m.id)
+		w.violatef("client %d: a commit of nothing", m.id)
 	}
 	m.commit = &committing{}
 	for _, p := range s.Positions {
@@ -241,17 +241,17 @@ func (w *world) stored(s *core.Store) {
 // checkPosition checks what would be committed of a partition.
 func (w *world) checkPosition(m *member, t *tenure, p core.Position) {
 	if t.status == over || t.member != m {
-		w.violate("%v: committed at %d after it was given up", t, p.Offset)
+		w.violatef("%v: committed at %d after it was given up", t, p.Offset)
 	}
 	at, moved := t.position()
 	if !moved || p.Offset > at {
-		w.violate("%v: commit of %d, finished below %d (%v)", t, p.Offset, at, moved)
+		w.violatef("%v: commit of %d, finished below %d (%v)", t, p.Offset, at, moved)
 	}
 	if !t.log.tainted && p.Offset > t.log.settled() {
-		w.violate("%v: commit of %d, durable below %d", t, p.Offset, t.log.settled())
+		w.violatef("%v: commit of %d, durable below %d", t, p.Offset, t.log.settled())
 	}
 	if p.Offset <= t.answered {
-		w.violate("%v: commit of %d, %d is committed", t, p.Offset, t.answered)
+		w.violatef("%v: commit of %d, %d is committed", t, p.Offset, t.answered)
 	}
 	w.checkBoundary(t, p)
 }
@@ -266,11 +266,11 @@ func (w *world) checkBoundary(t *tenure, p core.Position) {
 			continue
 		}
 		if i > 0 && t.line[i-1].entry.epoch != p.LeaderEpoch {
-			w.violate("%v: commit of %d with leader epoch %d, want %d", t, p.Offset, p.LeaderEpoch, t.line[i-1].entry.epoch)
+			w.violatef("%v: commit of %d with leader epoch %d, want %d", t, p.Offset, p.LeaderEpoch, t.line[i-1].entry.epoch)
 		}
 		return
 	}
-	w.violate("%v: commit of %d, no record stands there", t, p.Offset)
+	w.violatef("%v: commit of %d, no record stands there", t, p.Offset)
 }
 
 // apply lets the brokers take a commit.
@@ -288,7 +288,7 @@ func (w *world) apply(c *committing) {
 		// epoch's last commit arrived. The other way round is what must not be.
 		epoch := p.tenure.part.Epoch
 		if p.Offset < l.committed && p.gen == 0 && !l.tainted && epoch <= l.committer {
-			w.violate("%v: committed position goes back from %d to %d", p.tenure, l.committed, p.Offset)
+			w.violatef("%v: committed position goes back from %d to %d", p.tenure, l.committed, p.Offset)
 		}
 		l.committed, l.committer = p.Offset, epoch
 		if p.version == l.version && p.gen == p.tenure.gen && p.gen > 0 {

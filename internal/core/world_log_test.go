@@ -269,7 +269,7 @@ func (w *world) rewind() {
 		back = min(back, t.log.index(t.line[t.head].entry.offset))
 	}
 	if l := t.log; w.chance(0.5) {
-		w.note("world: %v is truncated to %d", l, l.entries[back].offset)
+		w.notef("world: %v is truncated to %d", l, l.entries[back].offset)
 		for _, e := range l.entries[back:] {
 			e.truncated = true
 			w.origins[e.origin].gone = true
@@ -282,7 +282,7 @@ func (w *world) rewind() {
 		l.tainted, l.truncated = true, l.next
 		w.produceTo(l, 0) // where the log was cut, so that the jump is seen
 	} else {
-		w.note("world: position of %v is reset to %d", l, l.entries[back].offset)
+		w.notef("world: position of %v is reset to %d", l, l.entries[back].offset)
 	}
 	t.pos = back
 	t.rewinding = true

@@ -9,12 +9,12 @@ import (
 
 // settle ends the faults and waits until everything is handled.
 func (w *world) settle() {
-	w.note("world: the faults end")
+	w.notef("world: the faults end")
 	w.quiet = true
 	w.healAll()
 	for idle, rounds := 0, 0; ; rounds++ {
 		if rounds > 100_000 {
-			w.violate("it does not end")
+			w.violatef("it does not end")
 		}
 		before := w.steps
 		w.quietRound()
@@ -27,7 +27,7 @@ func (w *world) settle() {
 		}
 		w.checkRoused()
 		if idle++; w.core.Next() == core.Never || idle > 10_000 {
-			w.violate("stuck: %s", w.remains())
+			w.violatef("stuck: %s", w.remains())
 		}
 		w.pass(max(1, w.core.Next().Sub(w.now)))
 	}
@@ -134,7 +134,7 @@ func (w *world) checkRoused() {
 					continue
 				}
 				if until := max(d.rec.Due, d.excuse); until > w.now && next > until || until < w.now {
-					w.violate("%v@%d: forgotten: due at %d, may wait until %d, the next timer is at %d",
+					w.violatef("%v@%d: forgotten: due at %d, may wait until %d, the next timer is at %d",
 						t, d.entry.offset, d.rec.Due, d.excuse, next)
 				}
 			}
@@ -174,14 +174,14 @@ func (w *world) stopInPeace() {
 		}
 		w.closeMembers()
 		if w.steps == before && w.core.Next() == core.Never {
-			w.violate("the shutdown is stuck")
+			w.violatef("the shutdown is stuck")
 		}
 		if w.steps == before {
 			w.pass(max(1, w.core.Next().Sub(w.now)))
 		}
 	}
 	if w.now >= w.stopBy {
-		w.violate("a shutdown in peace took its whole time")
+		w.violatef("a shutdown in peace took its whole time")
 	}
 }
 
@@ -196,7 +196,7 @@ func (w *world) account() {
 		if ends == 0 && w.stillThere(id) {
 			continue
 		}
-		w.violate("record %d came to %d ends: %+v", id, ends, o)
+		w.violatef("record %d came to %d ends: %+v", id, ends, o)
 	}
 }
 

@@ -13,7 +13,7 @@ var errBroke = errors.New("client broke")
 // maybeCrash ends the process without a word.
 func (w *world) maybeCrash() {
 	if w.has(crashes) && w.chance(0.5) {
-		w.note("world: crash")
+		w.notef("world: crash")
 		w.restart()
 	}
 }
@@ -105,7 +105,7 @@ func (w *world) breakClient(m *member) {
 func (w *world) closing(a *core.CloseClient) {
 	m := w.members[a.Client]
 	if m.closing || m.closed || m.broken || m.commit != nil || m.revoke != nil {
-		w.violate("client %d closed: closing %v, broken %v, commit %v, revoke %v", m.id, m.closing, m.broken, m.commit, m.revoke)
+		w.violatef("client %d closed: closing %v, broken %v, commit %v, revoke %v", m.id, m.closing, m.broken, m.commit, m.revoke)
 	}
 	for _, t := range m.tenures {
 		if t.uncommitted() {
@@ -133,7 +133,7 @@ func (w *world) closeMembers() {
 				return
 			}
 			if m.revoke != nil {
-				w.violate("client %d: a revoke within Close is not answered at once", m.id)
+				w.violatef("client %d: a revoke within Close is not answered at once", m.id)
 			}
 		}
 		m.closed = true
@@ -169,24 +169,24 @@ func (w *world) finishStopping() {
 func (w *world) ended(r core.StopReport) {
 	w.stopped = true
 	if w.quiet && !r.Clean() {
-		w.violate("a shutdown in peace left something behind: %+v", r)
+		w.violatef("a shutdown in peace left something behind: %+v", r)
 	}
 	records := 0
 	for _, j := range w.jobs {
 		records += len(j.recs)
 		if !j.tenure.cancelled {
-			w.violate("%v: stopped, its handlers run and are not cancelled", j.tenure)
+			w.violatef("%v: stopped, its handlers run and are not cancelled", j.tenure)
 		}
 	}
 	if r.Running != records {
-		w.violate("stopped: report has %d running, there are %d", r.Running, records)
+		w.violatef("stopped: report has %d running, there are %d", r.Running, records)
 	}
 	if r.Clean() && len(w.uncommitted) > 0 {
-		w.violate("stopped clean, but %v was not committed to its end", w.uncommitted[0])
+		w.violatef("stopped clean, but %v was not committed to its end", w.uncommitted[0])
 	}
 	for _, m := range w.members {
 		if !m.closed && !m.broken != slices.Contains(r.Unclosed, m.id) {
-			w.violate("stopped: report has unclosed %v, client %d: closed %v", r.Unclosed, m.id, m.closed)
+			w.violatef("stopped: report has unclosed %v, client %d: closed %v", r.Unclosed, m.id, m.closed)
 		}
 	}
 }

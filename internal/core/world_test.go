@@ -129,12 +129,12 @@ func (w *world) upTo(d time.Duration) time.Duration {
 	return time.Duration(w.rng.Int64N(int64(d))) >> w.rng.IntN(12)
 }
 
-// violate ends the schedule: a promise is broken.
-func (w *world) violate(format string, args ...any) {
+// violatef ends the schedule: a promise is broken.
+func (w *world) violatef(format string, args ...any) {
 	panic(violation{fmt.Sprintf("t=%v: ", time.Duration(w.now)) + fmt.Sprintf(format, args...)})
 }
 
-func (w *world) note(format string, args ...any) {
+func (w *world) notef(format string, args ...any) {
 	if w.keep {
 		w.trace = append(w.trace, fmt.Sprintf("%12v  ", time.Duration(w.now))+fmt.Sprintf(format, args...))
 	}
@@ -144,12 +144,12 @@ func (w *world) note(format string, args ...any) {
 func (w *world) step(ev core.Event) {
 	w.steps++
 	if w.keep {
-		w.note("%s", describeEvent(ev))
+		w.notef("%s", describeEvent(ev))
 	}
 	for _, action := range w.core.Step(w.now, ev) {
 		w.mix(action)
 		if w.keep {
-			w.note("    %s", describeAction(action))
+			w.notef("    %s", describeAction(action))
 		}
 		w.perform(action)
 	}
@@ -159,7 +159,7 @@ func (w *world) step(ev core.Event) {
 func (w *world) perform(action core.Action) {
 	if w.stopped {
 		if _, ok := action.(*core.Notice); !ok {
-			w.violate("%s after Stopped", describeAction(action))
+			w.violatef("%s after Stopped", describeAction(action))
 		}
 	}
 	switch a := action.(type) {
@@ -210,7 +210,7 @@ func (w *world) pass(d time.Duration) {
 			still = 0
 		}
 		if still > 1000 {
-			w.violate("the same timer again and again: Next is %v", time.Duration(next))
+			w.violatef("the same timer again and again: Next is %v", time.Duration(next))
 		}
 		w.now = max(w.now, next)
 		w.step(nil)
