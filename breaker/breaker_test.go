@@ -140,7 +140,7 @@ func TestHalfOpenHandsOutItsTickets(t *testing.T) {
 		if !ok || refused.State != breaker.HalfOpen || refused.Left(time.Now()) != 0 {
 			t.Fatalf("fourth probe: %v", err)
 		}
-		probes[0].end(&saysPoison{poison: true}) // says nothing: gives its ticket back
+		probes[0].end(&poisonError{poison: true}) // says nothing: gives its ticket back
 		if got := b.State(); got.State != breaker.HalfOpen || got.Probes != 1 || !got.Ready(time.Now()) {
 			t.Errorf("after a ticket came back: %+v", got)
 		}

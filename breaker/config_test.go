@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-kafka/holdfast/breaker"
 )
 
-type saysPoison struct {
+type poisonError struct {
 	poison bool
 	inner  error
 }
 
-func (s *saysPoison) Error() string { return "says" }
-func (s *saysPoison) Poison() bool  { return s.poison }
-func (s *saysPoison) Unwrap() error { return s.inner }
+func (s *poisonError) Error() string { return "says" }
+func (s *poisonError) Poison() bool  { return s.poison }
+func (s *poisonError) Unwrap() error { return s.inner }
 
 func TestIsFailure(t *testing.T) {
 	t.Parallel()
@@ -31,10 +31,10 @@ func TestIsFailure(t *testing.T) {
 		{"cancelled", fmt.Errorf("x: %w", context.Canceled), false},
 		{"deadline", context.DeadlineExceeded, true},
 		{"nil", nil, false},
-		{"no poison", &saysPoison{}, true},
-		{"poison", fmt.Errorf("x: %w", &saysPoison{poison: true}), false},
-		{"poison beneath one that says no", &saysPoison{inner: &saysPoison{poison: true}}, false},
-		{"poison in a join", errors.Join(errDown, &saysPoison{poison: true}), false},
+		{"no poison", &poisonError{}, true},
+		{"poison", fmt.Errorf("x: %w", &poisonError{poison: true}), false},
+		{"poison beneath one that says no", &poisonError{inner: &poisonError{poison: true}}, false},
+		{"poison in a join", errors.Join(errDown, &poisonError{poison: true}), false},
 		{"unknown", errDown, true},
 	}
 	for _, tt := range tests {

@@ -37,11 +37,17 @@ type Config struct {
 	Library client.Library
 }
 
-// ownedKeys are set by this package and must not be set by its user.
-var ownedKeys = []string{
-	"auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence",
-	"enable.partition.eof", "isolation.level", "statistics.interval.ms", "transaction.timeout.ms",
-	"transactional.id",
+// owned reports whether a key is set by this package and must not be set by
+// its user.
+func owned(key string) bool {
+	switch key {
+	case "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence",
+		"enable.partition.eof", "isolation.level", "statistics.interval.ms", "transaction.timeout.ms",
+		"transactional.id":
+		return true
+	default:
+		return false
+	}
 }
 
 // Validate reports every mistake at once.
@@ -54,7 +60,7 @@ func (c Config) Validate() error {
 		problems = append(problems, fmt.Errorf("request timeout %s is negative", c.RequestTimeout))
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Kafka)) {
-		if slices.Contains(ownedKeys, key) {
+		if owned(key) {
 			problems = append(problems, fmt.Errorf("configuration key %s is owned: exactly-once replay and scans that end depend on it", key))
 		}
 	}

@@ -43,16 +43,17 @@ type Filter struct {
 
 // Match reports whether the filter selects a record in this state.
 func (f *Filter) Match(r *Record, state State) bool {
-	return f.matchPlace(r) && f.matchOrigin(r) && f.matchContent(r) &&
+	return f.matchID(r) && f.matchPlace(r) && f.matchOrigin(r) && f.matchContent(r) &&
 		(len(f.States) == 0 || slices.Contains(f.States, state))
 }
 
-func (f *Filter) matchPlace(r *Record) bool {
-	if len(f.IDs) > 0 && !slices.ContainsFunc(f.IDs, func(id ID) bool {
+func (f *Filter) matchID(r *Record) bool {
+	return len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(id ID) bool {
 		return id.Partition == r.Partition && id.Offset == r.Offset && (id.Topic == "" || id.Topic == r.Topic)
-	}) {
-		return false
-	}
+	})
+}
+
+func (f *Filter) matchPlace(r *Record) bool {
 	return (len(f.Partitions) == 0 || slices.Contains(f.Partitions, r.Partition)) &&
 		r.Offset >= f.From && (f.To == nil || r.Offset <= *f.To) &&
 		(f.Since.IsZero() || !r.Timestamp.Before(f.Since)) &&

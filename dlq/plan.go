@@ -90,12 +90,7 @@ const (
 // Blocked reports whether a guard stands behind the reason: somebody wanted
 // the record sent and it is not. The others are as it should be.
 func (r SkipReason) Blocked() bool {
-	switch r {
-	case SkipDecided, SkipDuplicate, SkipLimit:
-		return false
-	default:
-		return true
-	}
+	return r != SkipDecided && r != SkipDuplicate && r != SkipLimit
 }
 
 // Skipped counts the dead letters that were skipped for one reason.

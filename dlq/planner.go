@@ -105,11 +105,17 @@ func (p *planner) refuse(r *Record, state State) SkipReason {
 		return SkipMaxReplays
 	case r.Value == nil && !p.request.AllowTombstones:
 		return SkipTombstone
-	case p.target(m) == r.Topic || p.target(m) == retry.LedgerTopic(r.Topic):
+	case p.loops(r):
 		return SkipLoop
 	default:
 		return ""
 	}
+}
+
+// loops reports whether a dead letter would come back to where it is.
+func (p *planner) loops(r *Record) bool {
+	target := p.target(&r.Stamp.Meta)
+	return target == r.Topic || target == retry.LedgerTopic(r.Topic)
 }
 
 func (p *planner) target(m *retry.Meta) string {

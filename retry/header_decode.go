@@ -79,17 +79,22 @@ func (s *Stamp) singles(value func(slot) ([]byte, bool)) (p Problems) {
 	disposition, dead := value(slotDisposition)
 	fingerprint, marked := value(slotFingerprint)
 	s.Disposition, s.Fingerprint = Disposition(validText(disposition)), validText(fingerprint)
-	_, due := value(slotDue)
-	switch _, packed := value(slotPacked); {
-	case !packed:
-	case dead || marked:
-		s.Kind = StampDeadLetter
-	case due:
-		s.Kind = StampLane
-	default:
-		s.Kind = StampReplay
+	if _, packed := value(slotPacked); packed {
+		_, due := value(slotDue)
+		s.Kind = kindOf(dead || marked, due)
 	}
 	return p
+}
+
+func kindOf(dead, due bool) StampKind {
+	switch {
+	case dead:
+		return StampDeadLetter
+	case due:
+		return StampLane
+	default:
+		return StampReplay
+	}
 }
 
 // withoutOurs returns the user's headers under their own names.

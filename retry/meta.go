@@ -79,7 +79,8 @@ func (m Meta) WithFailure(f Failure) Meta {
 	} else {
 		kept = append(make([]Failure, 0, len(kept)+1), kept...)
 	}
-	m.Attempts = append(kept, f)
+	kept = append(kept, f)
+	m.Attempts = kept
 	if m.First == 0 {
 		m.First = f.At
 	}

@@ -44,7 +44,7 @@ func (s *Stamp) unpack(raw []byte) Problems {
 }
 
 // read reads one top-level field, or reports that it is not known.
-func (m *Meta) read(r *jsonReader, name []byte) bool {
+func (m *Meta) read(r *jsonReader, name []byte) bool { //nolint:cyclop // a table
 	switch string(name) {
 	case "group":
 		m.Group = r.text()

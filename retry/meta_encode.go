@@ -194,6 +194,8 @@ func escape(dst []byte, s string) (piece []byte, size int) {
 }
 
 // plain marks the bytes that stand for themselves in a JSON string.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = c != '"' && c != '\\'

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // deepest bounds the nesting of JSON that is read. Ours is four deep.
@@ -168,7 +169,7 @@ func (r *jsonReader) quoted() (literal []byte, escaped bool) {
 func (r *jsonReader) escape() {
 	rest := r.raw[r.at+1:]
 	switch {
-	case len(rest) > 0 && bytes.IndexByte([]byte(`"\/bfnrt`), rest[0]) >= 0:
+	case len(rest) > 0 && strings.IndexByte(`"\/bfnrt`, rest[0]) >= 0:
 		r.at += 2
 	case len(rest) > 4 && rest[0] == 'u' && isHex(rest[1:5]):
 		r.at += 6
@@ -235,7 +236,7 @@ func (r *jsonReader) numeral() []byte {
 }
 
 func (r *jsonReader) sign(signs string) {
-	if r.at < len(r.raw) && bytes.IndexByte([]byte(signs), r.raw[r.at]) >= 0 {
+	if r.at < len(r.raw) && strings.IndexByte(signs, r.raw[r.at]) >= 0 {
 		r.at++
 	}
 }

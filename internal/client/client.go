@@ -259,8 +259,8 @@ const (
 
 // Library makes clients. The real one is in package confluent.
 type Library interface {
-	Consumer(Config) (Consumer, error)
-	Producer(ProducerConfig) (Producer, error)
-	Transactor(ProducerConfig) (Transactor, error)
-	Admin(Config) (Admin, error)
+	Consumer(config Config) (Consumer, error)
+	Producer(config ProducerConfig) (Producer, error)
+	Transactor(config ProducerConfig) (Transactor, error)
+	Admin(config Config) (Admin, error)
 }

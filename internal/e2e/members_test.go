@@ -61,8 +61,8 @@ func TestMembersComeAndGo(t *testing.T) {
 }
 
 func comeAndGo(t *testing.T, protocol map[string]string) {
-	addr, real := testkafka.Broker(t)
-	if protocol["group.protocol"] == "consumer" && !real {
+	addr, genuine := testkafka.Broker(t)
+	if protocol["group.protocol"] == "consumer" && !genuine {
 		// The embedded broker's uniform assignor heeds the number of members
 		// only, not what each of them subscribes to.
 		protocol["group.remote.assignor"] = "range"

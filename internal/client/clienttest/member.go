@@ -173,10 +173,10 @@ func (m *member) stored(o client.Offset) {
 	}
 }
 
-// committed asks the group for one position.
-func (m *member) committed(topic string, partition int32) int64 {
+// committed asks the group for the position in a topic's first partition.
+func (m *member) committed(topic string) int64 {
 	m.bench.Helper()
-	offsets, err := m.Committed([]client.TopicPartition{at(topic, partition)}, m.bench.features.Patience)
+	offsets, err := m.Committed([]client.TopicPartition{at(topic, 0)}, m.bench.features.Patience)
 	m.bench.must(err)
 	m.bench.check(offsets[0].Err)
 	return offsets[0].Offset

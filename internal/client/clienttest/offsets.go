@@ -35,7 +35,7 @@ func storeOverwrites(b *bench) {
 	m.stored(position(topic, 0, 100))
 	m.stored(position(topic, 0, 50))
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != 50 {
+	if got := m.committed(topic); got != 50 {
 		b.Errorf("committed %d, want 50", got)
 	}
 }
@@ -48,12 +48,12 @@ func commitOnlyUp(b *bench) {
 	b.check(m.Commit())
 	m.stored(position(topic, 0, 50))
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != 100 {
+	if got := m.committed(topic); got != 100 {
 		b.Errorf("committed %d, want 100", got)
 	}
 	m.stored(position(topic, 0, 110))
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != 110 {
+	if got := m.committed(topic); got != 110 {
 		b.Errorf("committed %d, want 110", got)
 	}
 }
@@ -65,7 +65,7 @@ func commitNothing(b *bench) {
 	b.write(topic, 0, numbers(3)...)
 	m.read(3)
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != client.OffsetStored {
+	if got := m.committed(topic); got != client.OffsetStored {
 		b.Errorf("committed %d, want none", got)
 	}
 }
@@ -81,7 +81,7 @@ func storeUnowned(b *bench) {
 	b.wantCode("entry", offsets[0].Err, client.UnknownPartition)
 	b.check(offsets[1].Err)
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != 5 {
+	if got := m.committed(topic); got != 5 {
 		b.Errorf("committed %d, want 5", got)
 	}
 	one := []client.Offset{position(other, 0, 3)}
@@ -99,7 +99,7 @@ func storedIsForgotten(b *bench) {
 	b.must(m.Assign([]client.Offset{position(topic, 0, 0)}))
 	m.read(11)
 	b.check(m.Commit())
-	if got := m.committed(topic, 0); got != client.OffsetStored {
+	if got := m.committed(topic); got != client.OffsetStored {
 		b.Errorf("committed %d, want none", got)
 	}
 }
@@ -127,7 +127,7 @@ func epochTravels(b *bench) {
 func committedOfNew(b *bench) {
 	topic := b.topic("new", 1)
 	m := b.consumer(b.name("g"), nil)
-	if got := m.committed(topic, 0); got != client.OffsetStored {
+	if got := m.committed(topic); got != client.OffsetStored {
 		b.Errorf("committed %d, want none", got)
 	}
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/holdfast-kafka/holdfast/internal/client"
 )
 
-// internalTopics are the brokers' own. Metadata says which topics are internal
-// and the binding does not pass it on.
-var internalTopics = []string{
-	"__cluster_metadata",
-	"__consumer_offsets",
-	"__remote_log_metadata",
-	"__share_group_state",
-	"__transaction_state",
+// isInternal reports whether a topic is the brokers' own. Metadata says so, and
+// the binding does not pass it on.
+func isInternal(topic string) bool {
+	switch topic {
+	case "__cluster_metadata", "__consumer_offsets", "__remote_log_metadata", "__share_group_state", "__transaction_state":
+		return true
+	default:
+		return false
+	}
 }
 
 func (a *admin) Topics(ctx context.Context) ([]string, error) {
@@ -28,10 +29,10 @@ func (a *admin) Topics(ctx context.Context) ([]string, error) {
 	err := a.call(ctx, "list topics", func(ctx context.Context) error {
 		metadata, err := a.kafka.GetMetadata(nil, true, milliseconds(remaining(ctx)))
 		if err != nil {
-			return err
+			return err //nolint:wrapcheck // call wraps it
 		}
 		for name := range metadata.Topics {
-			if !slices.Contains(internalTopics, name) {
+			if !isInternal(name) {
 				names = append(names, name)
 			}
 		}

@@ -20,11 +20,11 @@ var (
 )
 
 func headersIn(headers []kafka.Header) []retry.Header {
-	return unsafe.Slice((*retry.Header)(unsafe.Pointer(unsafe.SliceData(headers))), len(headers))
+	return unsafe.Slice((*retry.Header)(unsafe.Pointer(unsafe.SliceData(headers))), len(headers)) //nolint:gosec // see above
 }
 
 func headersOut(headers []retry.Header) []kafka.Header {
-	return unsafe.Slice((*kafka.Header)(unsafe.Pointer(unsafe.SliceData(headers))), len(headers))
+	return unsafe.Slice((*kafka.Header)(unsafe.Pointer(unsafe.SliceData(headers))), len(headers)) //nolint:gosec // see above
 }
 
 // offsetIn maps librdkafka's two numbers for "the committed position" and "no

@@ -108,7 +108,7 @@ func (p *producer) enqueue(m *kafka.Message) (err error) {
 			err = invalid(text)
 		}
 	}()
-	return p.kafka.Produce(m, nil)
+	return p.kafka.Produce(m, nil) //nolint:wrapcheck // refusal translates it
 }
 
 // refusal looks behind the bare "fatal" of a producer that has failed, for the

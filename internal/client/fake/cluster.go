@@ -181,8 +181,8 @@ func draw(rng *rand.Rand, bound time.Duration) time.Duration {
 	return bound/2 + time.Duration(rng.Int64N(int64(bound/2)+1))
 }
 
-// misuse tells of a broken contract. The lock is not held.
-func (c *Cluster) misuse(format string, args ...any) {
+// misusef tells of a broken contract. The lock is not held.
+func (c *Cluster) misusef(format string, args ...any) {
 	err := fmt.Errorf("client misused: "+format, args...)
 	if c.config.OnMisuse == nil {
 		panic(err)

@@ -66,11 +66,12 @@ type commit struct {
 	delay      time.Duration
 }
 
+// beginCommit returns nil where there is nothing to commit.
 func (m *Consumer) beginCommit() (*commit, error) {
 	m.cluster.mu.Lock()
 	if m.commits > 0 {
 		m.cluster.mu.Unlock()
-		m.cluster.misuse("two commits of consumer %s at once", m.name)
+		m.cluster.misusef("two commits of consumer %s at once", m.name)
 		m.cluster.mu.Lock()
 	}
 	defer m.cluster.mu.Unlock()
@@ -87,7 +88,7 @@ func (m *Consumer) beginCommit() (*commit, error) {
 		}
 	}
 	if len(offsets) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing to do is no error
 	}
 	m.commits++
 	request := &commit{

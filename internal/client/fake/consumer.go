@@ -149,7 +149,7 @@ func patterns(list string) ([]*regexp.Regexp, error) {
 		}
 		re, err := regexp.Compile(text)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("topic pattern: %w", err)
 		}
 		out = append(out, re)
 	}
@@ -213,7 +213,7 @@ func (m *Consumer) enter(call string) func() {
 	m.cluster.mu.Lock()
 	if m.busy {
 		m.cluster.mu.Unlock()
-		m.cluster.misuse("%s of consumer %s while another goroutine is inside a call", call, m.name)
+		m.cluster.misusef("%s of consumer %s while another goroutine is inside a call", call, m.name)
 		m.cluster.mu.Lock()
 	}
 	return m.cluster.mu.Unlock

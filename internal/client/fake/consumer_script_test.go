@@ -105,6 +105,7 @@ func TestLostMemberIsToldAndJoinsAgain(t *testing.T) {
 
 // The time in a callback counts: a drain that takes too long loses everything.
 func TestSlowCallbackLosesTheMembership(t *testing.T) {
+	t.Parallel()
 	for name, drain := range map[string]time.Duration{"just in time": 10*time.Second - 1, "too late": 10*time.Second + 1} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {

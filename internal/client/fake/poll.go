@@ -211,7 +211,7 @@ func (m *Consumer) beginClose() (stop bool, err error) {
 	}
 	if commits := m.commits; commits > 0 {
 		m.cluster.mu.Unlock()
-		m.cluster.misuse("Close of consumer %s during a commit, which would never return", m.name)
+		m.cluster.misusef("Close of consumer %s during a commit, which would never return", m.name)
 		m.cluster.mu.Lock()
 	}
 	m.busy = true

@@ -113,12 +113,11 @@ func (p *Producer) refuse(m *client.Message) error {
 		return fail(client.State, "produce after close")
 	case p.fatal != nil:
 		return &client.Error{Code: p.fatal.Code, Text: p.fatal.Text, Fatal: true}
-	case m.Topic == "" || len(m.Topic) > maxTopicName || strings.IndexByte(m.Topic, 0) >= 0:
-		return fail(client.InvalidArg, "topic name of %d bytes", len(m.Topic))
-	case m.Partition < 0:
-		return fail(client.InvalidArg, "produce to %s: no partition given", m.Topic)
-	case m.Timestamp < 0:
-		return fail(client.InvalidArg, "produce to %s: timestamp %d before 1970", m.Topic, m.Timestamp)
+	}
+	if err := misplaced(m); err != nil {
+		return err
+	}
+	switch {
 	case size(m) > p.maxMessage:
 		return fail(client.MsgSizeTooLarge, "message of %d bytes, message.max.bytes is %d", size(m), p.maxMessage)
 	case p.outstanding >= p.maxQueue:
@@ -131,6 +130,19 @@ func (p *Producer) refuse(m *client.Message) error {
 	}
 	if t := p.cluster.topics[m.Topic]; t != nil && p.known[m.Topic] && int(m.Partition) >= len(t.partitions) {
 		return fail(client.UnknownPartition, "%s has no partition %d", m.Topic, m.Partition)
+	}
+	return nil
+}
+
+// misplaced tells of a message that no topic could take.
+func misplaced(m *client.Message) error {
+	switch {
+	case m.Topic == "" || len(m.Topic) > maxTopicName || strings.IndexByte(m.Topic, 0) >= 0:
+		return fail(client.InvalidArg, "topic name of %d bytes", len(m.Topic))
+	case m.Partition < 0:
+		return fail(client.InvalidArg, "produce to %s: no partition given", m.Topic)
+	case m.Timestamp < 0:
+		return fail(client.InvalidArg, "produce to %s: timestamp %d before 1970", m.Topic, m.Timestamp)
 	}
 	return nil
 }

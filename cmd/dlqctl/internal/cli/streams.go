@@ -45,8 +45,8 @@ func Standard() *Streams {
 // CanPrompt reports whether a question can be asked and answered.
 func (s *Streams) CanPrompt() bool { return s.InTTY && s.ErrTTY && s.Env(envNoPrompt) == "" }
 
-// Note tells the user something that is not data.
-func (s *Streams) Note(format string, args ...any) {
+// Notef tells the user something that is not data.
+func (s *Streams) Notef(format string, args ...any) {
 	// Nothing can be done about a standard error that is gone.
 	_, _ = fmt.Fprintf(s.Err, format+"\n", args...)
 }

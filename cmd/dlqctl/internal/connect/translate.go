@@ -9,19 +9,35 @@ import (
 	"strings"
 )
 
-// renamed are settings that the Java client and librdkafka call differently.
-var renamed = map[string]string{
-	"sasl.mechanism":                 "sasl.mechanisms",
-	"ssl.truststore.certificates":    "ssl.ca.pem",
-	"ssl.keystore.certificate.chain": "ssl.certificate.pem",
-	"ssl.keystore.key":               "ssl.key.pem",
+// rename returns what librdkafka calls a setting that the Java client calls
+// differently.
+func rename(key string) string {
+	switch key {
+	case "sasl.mechanism":
+		return "sasl.mechanisms"
+	case "ssl.truststore.certificates":
+		return "ssl.ca.pem"
+	case "ssl.keystore.certificate.chain":
+		return "ssl.certificate.pem"
+	case "ssl.keystore.key":
+		return "ssl.key.pem"
+	default:
+		return key
+	}
 }
 
-// javaOnly are settings of the Java client that mean nothing to this one.
-var javaOnly = []string{
-	"key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
-	"interceptor.classes", "metric.reporters", "ssl.protocol", "ssl.provider",
-	"default.api.timeout.ms", "request.timeout.ms",
+// ignored reports whether a setting of the Java client means nothing to this
+// one, or is read together with another.
+func ignored(key string) bool {
+	switch key {
+	case "key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
+		"interceptor.classes", "metric.reporters", "ssl.protocol", "ssl.provider",
+		"default.api.timeout.ms", "request.timeout.ms",
+		truststoreType, truststorePass, keystoreType:
+		return true
+	default:
+		return false
+	}
 }
 
 // The settings that need more than another name.
@@ -29,7 +45,7 @@ const (
 	jaas           = "sasl.jaas.config"
 	truststore     = "ssl.truststore.location"
 	truststoreType = "ssl.truststore.type"
-	truststorePass = "ssl.truststore.password"
+	truststorePass = "ssl.truststore.password" //nolint:gosec // a name
 	keystore       = "ssl.keystore.location"
 	keystoreType   = "ssl.keystore.type"
 	endpointCheck  = "ssl.endpoint.identification.algorithm"
@@ -42,10 +58,8 @@ func translate(properties map[string]string) (map[string]string, error) {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
 		value := properties[key]
-		switch name, known := renamed[key]; {
-		case known:
-			kafka[name] = value
-		case slices.Contains(javaOnly, key) || key == truststoreType || key == truststorePass || key == keystoreType:
+		switch {
+		case ignored(key):
 		case key == jaas:
 			problems = append(problems, login(value, kafka))
 		case key == truststore:
@@ -55,7 +69,7 @@ func translate(properties map[string]string) (map[string]string, error) {
 		case key == endpointCheck && value == "":
 			kafka[endpointCheck] = "none"
 		default:
-			kafka[key] = value
+			kafka[rename(key)] = value
 		}
 	}
 	return kafka, errors.Join(problems...)

@@ -45,16 +45,19 @@ func Parse(args []string) (Set, error) {
 	flags.StringVar(&s.Error, "error", "gateway: 503", "error text, Go-quoted")
 	flags.StringVar(&s.Cluster, "cluster", "", "cluster id")
 	if err := flags.Parse(args); err != nil {
-		return s, err
+		return s, fmt.Errorf("letters: %w", err)
 	}
 	for _, text := range []*string{&s.Value, &s.Error} {
 		if unquoted, err := strconv.Unquote(`"` + *text + `"`); err == nil {
 			*text = unquoted
 		}
 	}
-	var err error
-	s.Count, err = strconv.Atoi(flags.Arg(0))
-	return s, err
+	count, err := strconv.Atoi(flags.Arg(0))
+	if err != nil {
+		return s, fmt.Errorf("letters: count: %w", err)
+	}
+	s.Count = count
+	return s, nil
 }
 
 // Write writes the letters and waits for them.

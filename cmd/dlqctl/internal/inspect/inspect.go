@@ -103,7 +103,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	if ledger.Unreadable > 0 {
-		o.Streams.Note("warning: %d entries of the ledger cannot be read: states may be out of date", ledger.Unreadable)
+		o.Streams.Notef("warning: %d entries of the ledger cannot be read: states may be out of date", ledger.Unreadable)
 	}
 	shown, err := show(ctx, o, cluster, ledger, &filter)
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *Options) note(result dlq.ScanResult, shown int64) {
 	if result.Stopped {
 		truncated = ", truncated by --limit"
 	}
-	o.Streams.Note("scanned %d, matched %d%s", result.Scanned, shown, truncated)
+	o.Streams.Notef("scanned %d, matched %d%s", result.Scanned, shown, truncated)
 }
 
 // conclude judges whether what was asked for was found.

@@ -37,7 +37,7 @@ type valueWriter struct{ streams *cli.Streams }
 
 func (w *valueWriter) record(r *dlq.Record, _ dlq.Decision) error {
 	if r.Value == nil {
-		w.streams.Note("the value of %s is null", r.ID)
+		w.streams.Notef("the value of %s is null", r.ID)
 		return nil
 	}
 	_, err := w.streams.Out.Write(r.Value)

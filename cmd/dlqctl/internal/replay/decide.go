@@ -25,7 +25,13 @@ func (o *Options) decide(ctx context.Context, plan *dlq.Plan) (done bool, err er
 		return true, fmt.Errorf("%w; --takeover stops it", plan.Lease)
 	case o.Yes:
 		return false, nil
+	default:
+		return o.confirm(ctx, plan)
 	}
+}
+
+// confirm has the user decide, like decide.
+func (o *Options) confirm(ctx context.Context, plan *dlq.Plan) (done bool, err error) {
 	answer, err := o.ask(ctx, plan)
 	if err != nil {
 		return true, err
@@ -39,7 +45,7 @@ func (o *Options) decide(ctx context.Context, plan *dlq.Plan) (done bool, err er
 // stop ends a dry run.
 func (o *Options) stop(plan *dlq.Plan) error {
 	if len(plan.Items) > 0 {
-		o.Streams.Note("dry run: nothing was sent; --yes sends")
+		o.Streams.Notef("dry run: nothing was sent; --yes sends")
 	}
 	if blocked := plan.Skips.Blocked(); blocked > 0 {
 		return cli.Fail(cli.Refused, "%d selected records are blocked by a guard", blocked)
@@ -104,7 +110,7 @@ func (o *Options) conclude(ctx context.Context, plan *dlq.Plan, result *dlq.RunR
 // resume tells how to go on. The ledger knows what was sent, so the same
 // command does it.
 func (o *Options) resume(result *dlq.RunResult) {
-	o.Streams.Note("%d records are left; the same command goes on from there", result.Left)
+	o.Streams.Notef("%d records are left; the same command goes on from there", result.Left)
 }
 
 // whoAmI names the user and the machine for the ledger.

@@ -45,7 +45,7 @@ func (p *progress) tell(now dlq.RunProgress) {
 		line += fmt.Sprintf(", %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
 	}
 	if !p.streams.ErrTTY {
-		p.streams.Note("%s", line)
+		p.streams.Notef("%s", line)
 		return
 	}
 	p.drawn = true
@@ -55,6 +55,6 @@ func (p *progress) tell(now dlq.RunProgress) {
 // end leaves the line that was drawn.
 func (p *progress) end() {
 	if p.drawn {
-		p.streams.Note("")
+		p.streams.Notef("")
 	}
 }

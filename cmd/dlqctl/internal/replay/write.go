@@ -95,35 +95,35 @@ func (o *Options) newLines() *lines {
 	return &lines{rows: output.NewRows(o.Streams.Out, false)}
 }
 
-func (l *lines) add(name, format string, args ...any) {
+func (l *lines) addf(name, format string, args ...any) {
 	l.rows.Add(name, fmt.Sprintf(format, args...))
 }
 
 func (l *lines) skips(skips dlq.Skips) {
 	for _, reason := range slices.Sorted(maps.Keys(skips)) {
 		k := skips[reason]
-		l.add("skipped", "%d %s: %s, such as %s", k.Count, reason, explain(reason), strings.Join(ids(k.Examples), " "))
+		l.addf("skipped", "%d %s: %s, such as %s", k.Count, reason, explain(reason), strings.Join(ids(k.Examples), " "))
 	}
 }
 
 func (o *Options) writePlanTable(plan *dlq.Plan) error {
 	l := o.newLines()
-	l.add("dlq", "%s", plan.DLQ)
-	l.add("cluster", "%s", plan.Cluster)
-	l.add("scanned", "%d", plan.Scanned)
-	l.add("selected", "%d", plan.Selected)
-	l.add("planned", "%d", len(plan.Items))
+	l.addf("dlq", "%s", plan.DLQ)
+	l.addf("cluster", "%s", plan.Cluster)
+	l.addf("scanned", "%d", plan.Scanned)
+	l.addf("selected", "%d", plan.Selected)
+	l.addf("planned", "%d", len(plan.Items))
 	for _, t := range plan.Targets {
 		if t.Records > 0 {
-			l.add("target", "%d to %s", t.Records, t.Topic)
+			l.addf("target", "%d to %s", t.Records, t.Topic)
 		}
 		if plan.ToSource && t.Exists {
-			l.add("readers", "%s: every group that reads it gets them: %s", t.Topic, groups(t.Groups))
+			l.addf("readers", "%s: every group that reads it gets them: %s", t.Topic, groups(t.Groups))
 		}
 	}
 	l.skips(plan.Skips)
 	if plan.Lease != nil {
-		l.add("lease", "%s", plan.Lease.Error())
+		l.addf("lease", "%s", plan.Lease.Error())
 	}
 	return l.rows.Close()
 }
@@ -143,20 +143,20 @@ func (o *Options) writeResult(plan *dlq.Plan, result *dlq.RunResult) error {
 		})
 	}
 	l := o.newLines()
-	l.add("run", "%s", result.Run)
-	l.add("sent", "%d of %d", result.Sent, len(plan.Items))
+	l.addf("run", "%s", result.Run)
+	l.addf("sent", "%d of %d", result.Sent, len(plan.Items))
 	if result.Settled > 0 {
-		l.add("settled", "%d duplicates", result.Settled)
+		l.addf("settled", "%d duplicates", result.Settled)
 	}
 	l.skips(result.Skips)
 	if result.Left > 0 {
-		l.add("left", "%d", result.Left)
+		l.addf("left", "%d", result.Left)
 	}
 	return l.rows.Close()
 }
 
 // explain says what a reason means and what to do.
-func explain(reason dlq.SkipReason) string {
+func explain(reason dlq.SkipReason) string { //nolint:cyclop // a table
 	switch reason {
 	case dlq.SkipDecided:
 		return "already replayed, resolved or quarantined"

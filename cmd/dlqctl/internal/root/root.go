@@ -22,7 +22,7 @@ func Main(streams *cli.Streams, args []string) cli.Code {
 
 // Execute runs one command line.
 func Execute(ctx context.Context, streams *cli.Streams, args []string) cli.Code {
-	cmd := New(streams)
+	cmd := New(streams) //nolint:contextcheck // a command gets its context when it runs
 	cmd.SetArgs(args)
 	ran, err := cmd.ExecuteContextC(ctx)
 	if err == nil {
@@ -33,10 +33,10 @@ func Execute(ctx context.Context, streams *cli.Streams, args []string) cli.Code 
 		code = s.Code() // whatever ended, it ended because of the signal
 	}
 	if e, ok := errors.AsType[*cli.Error](err); !ok || !e.Quiet {
-		streams.Note("dlqctl: %v", err)
+		streams.Notef("dlqctl: %v", err)
 	}
 	if code == cli.Usage {
-		streams.Note("See '%s --help'.", ran.CommandPath())
+		streams.Notef("See '%s --help'.", ran.CommandPath())
 	}
 	return code
 }

@@ -124,7 +124,7 @@ func instant(name, text string, now time.Time) (time.Time, error) {
 		}
 		return time.UnixMilli(n), nil
 	}
-	if age, err := parseAge(text); err == nil {
+	if age, ok := parseAge(text); ok {
 		if age < 0 {
 			return time.Time{}, fmt.Errorf("%s %q: an age is not negative", name, text)
 		}
@@ -138,12 +138,13 @@ func instant(name, text string, now time.Time) (time.Time, error) {
 }
 
 // parseAge reads a duration, or whole days such as 7d.
-func parseAge(text string) (time.Duration, error) {
+func parseAge(text string) (age time.Duration, ok bool) {
 	const day = 24 * time.Hour
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * day, nil
+			return time.Duration(n) * day, true
 		}
 	}
-	return time.ParseDuration(text)
+	age, err := time.ParseDuration(text)
+	return age, err == nil
 }
