@@ -35,7 +35,8 @@ type attemptBase struct {
 // realContext is what an attempt becomes when somebody asks for more than
 // whether it ended.
 type realContext struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
+
 	cancel context.CancelCauseFunc
 	free   context.CancelFunc // of the deadline's timer
 }

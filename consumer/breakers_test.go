@@ -15,6 +15,7 @@ import (
 // gateway is a downstream behind a breaker.
 type gateway struct {
 	*breaker.Breaker
+
 	down   atomic.Bool
 	takes  time.Duration
 	inside atomic.Int32 // calls under way
@@ -63,6 +64,7 @@ func patient() retry.Policy {
 }
 
 func TestOpenBreakerHoldsItsRoute(t *testing.T) {
+	t.Parallel()
 	for name, declare := range map[string]bool{"declared": true, "learned": false} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, map[string]int{"orders": 4, "refunds": 1}, func(t *testing.T, r *rig) {

@@ -35,6 +35,7 @@ func TestCommitsComeAtTheIntervalAndOnlyWhenSomethingMoved(t *testing.T) {
 }
 
 func TestFailedCommitsAreRepeated(t *testing.T) {
+	t.Parallel()
 	for name, parts := range map[string][]client.TopicPartition{"whole": nil, "partly": {at("orders", 1)}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, orders(2), func(t *testing.T, r *rig) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-kafka/holdfast/breaker"
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/internal/core"

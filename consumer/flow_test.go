@@ -31,6 +31,7 @@ func (v *valve) handle(ctx context.Context, rec *Record) error {
 const slack = 1024
 
 func TestBuffersAreBoundedBehindAStuckHandler(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		value  int
 		change func(*Config)
@@ -131,7 +132,7 @@ func TestLaneWindowIsBoundedAndNothingIsLate(t *testing.T) {
 		for range n {
 			r.cluster.Append(at("orders", 0), client.Message{})
 		}
-		m := r.run(failing(2, errDown), func(c *Config) {
+		m := r.run(failing(errDown), func(c *Config) {
 			c.Retry = retry.Policy{MaxAttempts: 2, Initial: time.Minute, DisableJitter: true}
 		})
 		r.untilCommitted("orders", 0, n)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/retry"
 )
@@ -40,6 +41,7 @@ func (r *rig) deleteTopic(name string) {
 }
 
 func TestSourceWaitsForTheCopysAcknowledgement(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"dead letter": retry.Poison(errDown), "lane": errDown} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, orders(1), func(t *testing.T, r *rig) {
@@ -171,6 +173,7 @@ func (r *rig) smallTopics() func(*Config) {
 }
 
 func TestTooLargeIsHeldUntilSomebodyRaisesTheLimit(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]string{"dead letter": "x", "lane": "y"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, orders(2), func(t *testing.T, r *rig) {
@@ -185,7 +188,7 @@ func TestTooLargeIsHeldUntilSomebodyRaisesTheLimit(t *testing.T) {
 					}
 					return nil
 				}, r.smallTopics(), func(c *Config) {
-					c.Routes[0].TooLarge = TooLarge(map[string]TooLarge{"x": TooLargeHold, "y": TooLargeOmit}[first])
+					c.Routes[0].TooLarge = map[string]TooLarge{"x": TooLargeHold, "y": TooLargeOmit}[first]
 				})
 				for range 20 {
 					pass(15 * time.Second)

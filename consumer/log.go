@@ -151,7 +151,7 @@ func (r *reporter) describe(n *core.Notice, ev *Event) (slog.Level, string) {
 	}
 	w := table[n.Kind]
 	ev.Kind = w.kind
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // the others say no more
 	case core.NoticeGateOn, core.NoticeGateOff:
 		ev.Gate = n.Gate.String()
 	case core.NoticeRewound:
@@ -177,7 +177,7 @@ func (r *reporter) clientError(name string, err error) {
 
 func (r *reporter) commitFailed(name string, err error) {
 	level := slog.LevelWarn
-	switch client.CodeOf(err) { //nolint:exhaustive // every other error is a warning
+	switch client.CodeOf(err) {
 	case client.IllegalGeneration, client.UnknownMemberID, client.RebalanceInProgress, client.StaleMemberEpoch:
 		level = slog.LevelInfo // a rebalance came between: whoever owns the partitions commits
 	}

@@ -84,6 +84,7 @@ func most(calls []call) int {
 }
 
 func TestOrderIsKeptWithinTheUnit(t *testing.T) {
+	t.Parallel()
 	partition := func(c call) string { return fmt.Sprintf("partition %d", c.partition) }
 	key := func(c call) string { return fmt.Sprintf("partition %d key %s", c.partition, c.key) }
 	cases := map[string]struct {
@@ -125,6 +126,7 @@ func TestOrderIsKeptWithinTheUnit(t *testing.T) {
 }
 
 func TestQuickRecordsWaitBehindOneThatFailedInPlace(t *testing.T) {
+	t.Parallel()
 	for name, ordering := range map[string]Ordering{"by partition": ByPartition, "by key": ByKey} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, orders(1), func(t *testing.T, r *rig) {
@@ -178,6 +180,7 @@ func TestByKeyOtherKeysProceedBehindAStuckOne(t *testing.T) {
 }
 
 func TestByKeyEmptyIsAKeyAndNilIsNone(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		key  []byte
 		want int

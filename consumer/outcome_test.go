@@ -18,10 +18,10 @@ func always(err error) HandlerFunc {
 	return func(context.Context, *Record) error { return err }
 }
 
-// failing fails with err before the n-th attempt.
-func failing(n int, err error) HandlerFunc {
+// failing fails with err at the first attempt.
+func failing(err error) HandlerFunc {
 	return func(_ context.Context, rec *Record) error {
-		if rec.Attempt() < n {
+		if rec.Attempt() == 1 {
 			return err
 		}
 		return nil
@@ -51,7 +51,7 @@ func TestDoneIsCommittedToTheEndOverGaps(t *testing.T) {
 func TestTransientGoesToTheLaneAndIsHandledWhenDue(t *testing.T) {
 	bubble(t, orders(2), func(t *testing.T, r *rig) {
 		r.put(1, "a")
-		m := r.run(failing(2, errDown))
+		m := r.run(failing(errDown))
 		r.untilCommitted("orders", 1, 1)
 		copies := r.in(lane(time.Second))
 		if len(copies) != 1 {
@@ -90,7 +90,7 @@ func TestTransientGoesToTheLaneAndIsHandledWhenDue(t *testing.T) {
 func TestLaneCopyCarriesTheFourHeaders(t *testing.T) {
 	bubble(t, orders(1), func(t *testing.T, r *rig) {
 		r.put(0, "a")
-		m := r.run(failing(2, errDown))
+		m := r.run(failing(errDown))
 		r.untilCommitted("orders", 0, 1)
 		m.stop()
 		headers := r.in(lane(time.Second))[0].Headers
@@ -113,7 +113,7 @@ func TestLaneCopyCarriesTheFourHeaders(t *testing.T) {
 func TestAfterLongerThanAllLanesIsKept(t *testing.T) {
 	bubble(t, orders(1), func(t *testing.T, r *rig) {
 		r.put(0, "a")
-		m := r.run(failing(2, retry.After(errDown, 47*time.Second)))
+		m := r.run(failing(retry.After(errDown, 47*time.Second)))
 		r.until("done", 2*time.Minute, func() bool { return len(r.of(0, 0)) == 2 })
 		m.stop()
 		calls := r.of(0, 0)
@@ -130,6 +130,7 @@ func TestAfterLongerThanAllLanesIsKept(t *testing.T) {
 }
 
 func TestGivenUpOnIsADeadLetterThatSaysWhy(t *testing.T) {
+	t.Parallel()
 	type order struct{ ID int }
 	json := JSON(func(context.Context, order, *Record) error { return nil })
 	own := Decode(func(*Record) (int, error) { return 0, errors.New("no number") },
@@ -237,6 +238,7 @@ func TestDropLeavesNoTrace(t *testing.T) {
 }
 
 func TestHoldIsNotCharged(t *testing.T) {
+	t.Parallel()
 	for name, mark := range map[string]func(error) error{
 		"alone":  func(err error) error { return retry.Hold(err, 7*time.Second) },
 		"joined": func(err error) error { return errors.Join(retry.Poison(err), retry.Hold(err, 7*time.Second)) },
@@ -299,7 +301,7 @@ func TestHoldOnALaneIsNotCharged(t *testing.T) {
 func TestClassifierThatPanicsMeansTransient(t *testing.T) {
 	bubble(t, orders(1), func(t *testing.T, r *rig) {
 		r.put(0, "a")
-		m := r.run(failing(2, errDown), func(c *Config) {
+		m := r.run(failing(errDown), func(c *Config) {
 			c.Concurrency = 1
 			c.Classifier = retry.ClassifierFunc(func(context.Context, error) retry.Verdict { panic("classifier") })
 		})

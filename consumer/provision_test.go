@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/internal/client/fake"
 )
@@ -192,6 +193,7 @@ func TestCreateIsRefused(t *testing.T) {
 }
 
 func TestABrokerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	for _, call := range []fake.AdminCall{fake.CallClusterID, fake.CallTopics, fake.CallDescribe} {
 		t.Run(string(call), func(t *testing.T) {
 			bubble(t, orders(1), func(t *testing.T, r *rig) {

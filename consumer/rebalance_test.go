@@ -160,7 +160,7 @@ func TestLostPartitionIsCancelledAndNotCommitted(t *testing.T) {
 		r.putN(0, 3)
 		r.until("the third call", time.Second, func() bool { return len(r.made()) == 3 })
 		r.cluster.Take(billing, at("orders", 0)) // nobody else will do it again
-		r.library.made()[0].Consumer.(interface{ Lose(client.Code) }).Lose(client.MaxPollExceeded)
+		r.library.made()[0].Consumer.(interface{ Lose(code client.Code) }).Lose(client.MaxPollExceeded)
 		r.until("cancelled", time.Second, func() bool { return !r.of(0, 2)[0].ended.IsZero() })
 		if cause := r.of(0, 2)[0].cause; !errors.Is(cause, ErrRevoked) {
 			t.Errorf("cause %v, want %v", cause, ErrRevoked)
@@ -205,7 +205,7 @@ func TestReturnedPartitionWaitsForAnOlderCommit(t *testing.T) {
 func TestPauseThatSurvivedIsReset(t *testing.T) {
 	bubble(t, orders(1), func(t *testing.T, r *rig) {
 		stuck := make(chan struct{})
-		m := r.run(func(ctx context.Context, rec *Record) error {
+		m := r.run(func(ctx context.Context, _ *Record) error {
 			select {
 			case <-stuck:
 			case <-ctx.Done():
@@ -258,13 +258,13 @@ func TestOperatorPauseHoldsThroughRebalances(t *testing.T) {
 func TestWaitingLaneRecordsMoveWithTheirPartition(t *testing.T) {
 	bubble(t, orders(2), func(t *testing.T, r *rig) {
 		policy := retry.Policy{MaxAttempts: 3, Initial: time.Minute, Multiplier: 1, DisableJitter: true}
-		first := r.run(failing(2, errDown), func(c *Config) { c.Retry = policy })
+		first := r.run(failing(errDown), func(c *Config) { c.Retry = policy })
 		first.owns(2)
 		r.putN(0, 3)
 		r.putN(1, 3)
 		r.untilCommitted("orders", 0, 3)
 		r.untilCommitted("orders", 1, 3)
-		second := r.run(failing(2, errDown), func(c *Config) { c.Retry = policy })
+		second := r.run(failing(errDown), func(c *Config) { c.Retry = policy })
 		second.owns(1)
 		pass(10 * time.Second)
 		first.stop()

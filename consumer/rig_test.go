@@ -284,6 +284,7 @@ func (r *rig) untilCommitted(topic string, partition int32, want int64) {
 // member is a running consumer.
 type member struct {
 	*Consumer
+
 	rig    *rig
 	cancel context.CancelFunc
 	result error // of Run, once over is closed

@@ -15,6 +15,7 @@ import (
 // spy is a library that notes what its clients are told.
 type spy struct {
 	client.Library
+
 	rig *rig
 
 	mu        sync.Mutex // guards what follows
@@ -67,6 +68,7 @@ func (s *spy) producersMade() int {
 // spyConsumer notes commits and audits stored positions.
 type spyConsumer struct {
 	client.Consumer
+
 	rig    *rig
 	config client.Config
 

@@ -151,6 +151,7 @@ func TestStopCutsOffWhatIsSlowUncharged(t *testing.T) {
 }
 
 func TestFatalClientErrorEndsTheRun(t *testing.T) {
+	t.Parallel()
 	for i, name := range []string{"source client 0", "lane client"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, orders(1), func(t *testing.T, r *rig) {
@@ -288,6 +289,7 @@ func TestStopTellsOfALastCommitThatFailed(t *testing.T) {
 }
 
 func TestStopDuringARebalance(t *testing.T) {
+	t.Parallel()
 	for _, after := range []time.Duration{0, 30 * time.Millisecond, 100 * time.Millisecond, time.Second} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			bubble(t, orders(2), func(t *testing.T, r *rig) {

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/holdfast-kafka/holdfast/internal/client"
 	"github.com/holdfast-kafka/holdfast/retry"
-	"pgregory.net/rapid"
 )
 
 func header(name, value string) Header { return Header{Key: name, Value: []byte(value)} }
@@ -26,6 +27,7 @@ func visible(t *testing.T, what string, want, got []Header) {
 }
 
 func TestRetryHeadersOnASourceRecordAreLuggage(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{
 		"text": "many", "negative": "-7", "huge": "9223372036854775808", "count": "2",
 		"a megabyte": strings.Repeat("9", 1<<20),
@@ -111,6 +113,7 @@ func set(m client.Message, name, value string) client.Message {
 }
 
 func TestHostileCountsOnALaneAreClampedAndNeverLower(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		count    string
 		attempts int // of the one call
@@ -141,6 +144,7 @@ func TestHostileCountsOnALaneAreClampedAndNeverLower(t *testing.T) {
 }
 
 func TestHostileDueNeverDelaysBeyondTheLane(t *testing.T) {
+	t.Parallel()
 	for name, due := range map[string]string{
 		"a day":    fmt.Sprint(time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC).UnixMilli()),
 		"for ever": fmt.Sprint(retry.MaxTime), "overflow": "9223372036854775807", "beyond": "92233720368547758070",
@@ -164,13 +168,14 @@ func TestHostileDueNeverDelaysBeyondTheLane(t *testing.T) {
 }
 
 func TestWhatIsNotOursOnOurLaneStops(t *testing.T) {
+	t.Parallel()
 	garbage := func(headers ...Header) func(time.Time) client.Message {
 		return func(time.Time) client.Message { return client.Message{Value: []byte("v"), Headers: headers} }
 	}
 	changed := func(change func(*retry.Stamp)) func(time.Time) client.Message {
 		return func(time.Time) client.Message { return copyOf(change) }
 	}
-	for name, make := range map[string]func(time.Time) client.Message{
+	for name, message := range map[string]func(time.Time) client.Message{
 		"another group":   changed(func(s *retry.Stamp) { s.Meta.Group = "shipping" }),
 		"another cluster": changed(func(s *retry.Stamp) { s.Meta.Cluster = "elsewhere" }),
 		"another topic":   changed(func(s *retry.Stamp) { s.Meta.Origin.Topic = "refunds" }),
@@ -189,7 +194,7 @@ func TestWhatIsNotOursOnOurLaneStops(t *testing.T) {
 					m.owns(2)
 					r.cluster.Append(at(topic, 0), copyOf(func(*retry.Stamp) {}))
 					r.untilCommitted(topic, 0, 1)
-					r.cluster.Append(at(topic, 0), make(time.Now()), copyOf(func(*retry.Stamp) {}))
+					r.cluster.Append(at(topic, 0), message(time.Now()), copyOf(func(*retry.Stamp) {}))
 					r.cluster.Append(at(topic, 1), copyOf(func(*retry.Stamp) {}))
 					r.untilCommitted(topic, 1, 1)
 					pass(30 * time.Second)
@@ -219,6 +224,7 @@ func replayed(group, cluster, topic string) client.Message {
 }
 
 func TestReplayToTheSource(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		message client.Message
 		handled bool
@@ -261,8 +267,10 @@ func bytesOrNil() *rapid.Generator[[]byte] {
 func TestCopiesAreByteForByte(t *testing.T) {
 	t.Parallel()
 	name := rapid.OneOf(
-		rapid.SampledFrom([]string{"", "a", "trace", retry.HeaderCount, retry.HeaderPacked, retry.HeaderOrigin,
-			retry.ShadowPrefix, retry.ShadowPrefix + retry.HeaderCount, retry.HeaderDisposition}),
+		rapid.SampledFrom([]string{
+			"", "a", "trace", retry.HeaderCount, retry.HeaderPacked, retry.HeaderOrigin,
+			retry.ShadowPrefix, retry.ShadowPrefix + retry.HeaderCount, retry.HeaderDisposition,
+		}),
 		rapid.StringN(0, 10, 40).Filter(func(s string) bool { return !strings.Contains(s, "\x00") }))
 	draw := rapid.Custom(func(t *rapid.T) client.Message {
 		m := client.Message{Key: bytesOrNil().Draw(t, "key"), Value: bytesOrNil().Draw(t, "value")}
