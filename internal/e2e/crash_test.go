@@ -40,7 +40,7 @@ const (
 func child() int {
 	gateway := os.Getenv(childGate)
 	c, err := consumer.New(consumer.Config{
-		Brokers: os.Getenv(childEnv), Group: "billing", Retry: quickRetry(), Provision: consumer.Create,
+		Brokers: os.Getenv(childEnv), Group: "billing-" + os.Getenv(childTopic), Retry: quickRetry(), Provision: consumer.Create,
 		CommitInterval: 100 * time.Millisecond,
 		Kafka:          map[string]string{"session.timeout.ms": "1000", "heartbeat.interval.ms": "200"},
 		Logger:         slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -200,7 +200,7 @@ func kill(t *testing.T, c *exec.Cmd) {
 // remember asks what the group had committed when its member was killed.
 func remember(t *testing.T, g *gateway, admin *kadm.Client, topic string) {
 	t.Helper()
-	offsets, err := admin.FetchOffsetsForTopics(t.Context(), "billing", topic)
+	offsets, err := admin.FetchOffsetsForTopics(t.Context(), "billing-"+topic, topic)
 	if err != nil {
 		t.Fatal(err)
 	}

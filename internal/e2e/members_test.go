@@ -42,6 +42,18 @@ func (s *seen) missing(n int) int {
 	return missing
 }
 
+func (s *seen) repeated() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	repeated := 0
+	for _, times := range s.times {
+		if times > 1 {
+			repeated++
+		}
+	}
+	return repeated
+}
+
 // TestMembersComeAndGo grows a group from one member to four and shrinks it to
 // one, under each protocol, while records are written and some of them fail.
 // Every member must get its share of the source partitions, which one client
@@ -72,7 +84,7 @@ func comeAndGo(t *testing.T, protocol map[string]string) {
 	flaky := errors.New("gateway timed out")
 	config := func(i int) consumer.Config {
 		return consumer.Config{
-			Brokers: addr, Group: "billing", Kafka: quick(protocol), Retry: quickRetry(),
+			Brokers: addr, Group: "billing-" + topic, Kafka: quick(protocol), Retry: quickRetry(),
 			Provision: consumer.Create, Logger: logger(t, fmt.Sprint(i)),
 			Routes: []consumer.Route{{
 				Topics: []string{topic},
@@ -101,6 +113,9 @@ func comeAndGo(t *testing.T, protocol map[string]string) {
 	n := written()
 	eventually(t, "every record handled", func() bool { return handled.missing(n) == 0 })
 	members[0].stop(t)
+	if repeated := handled.repeated(); repeated > 0 {
+		t.Errorf("%d of %d records were handled more than once although every member left in peace", repeated, n)
+	}
 }
 
 // writer writes records all the time until the returned function is called,

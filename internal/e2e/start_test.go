@@ -77,6 +77,10 @@ func TestUnfitTopicsAreNamed(t *testing.T) {
 		if _, err := admin.CreateTopic(t.Context(), 1, 1, settings, name); err != nil {
 			t.Fatal(err)
 		}
+		eventually(t, name+" known to the broker", func() bool {
+			topics, err := admin.ListTopics(t.Context(), name)
+			return err == nil && topics.Has(name)
+		})
 	}
 	err := runOnce(t, consumer.Config{
 		Brokers: addr, Group: "billing", Retry: quickRetry(),
