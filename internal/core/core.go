@@ -8,7 +8,7 @@ type Core struct {
 	now     Instant
 	out     []Action
 	random  *rand.Rand
-	timers  timerHeap
+	timers  heap[timer]
 	clients []*clientState
 	routes  []*routeState
 	brks    []*breakerState

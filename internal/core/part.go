@@ -39,9 +39,9 @@ type Part struct {
 
 	main    *unit            // the unit of ByPartition
 	keys    map[string]*unit // the units of ByKey
-	ready   unitHeap         // units that may be dispatched
+	ready   heap[*unit]      // units that may be dispatched, the oldest first
 	loose   recQueue         // records without a unit that may be dispatched
-	waiting dueHeap          // records without a unit that are not due
+	waiting heap[*Rec]       // records without a unit that are not due, the first due first
 	backlog recQueue         // arrived, but past MaxUncommitted
 
 	records, bytes      int // arrived and unfinished

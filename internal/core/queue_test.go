@@ -59,12 +59,12 @@ func TestRecQueue(t *testing.T) {
 func TestUnitHeap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var h unitHeap
+		var h heap[*unit]
 		model := map[uint64]*unit{}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
 				seq := rapid.Uint64Range(0, 1000).Filter(func(s uint64) bool { return model[s] == nil }).Draw(t, "seq")
-				u := &unit{inReady: true}
+				u := new(unit)
 				u.queue.push(&Rec{seq: seq})
 				h.push(u)
 				model[seq] = u
@@ -74,8 +74,8 @@ func TestUnitHeap(t *testing.T) {
 					t.Skip("empty")
 				}
 				oldest := slices.Min(slices.Collect(maps.Keys(model)))
-				if got := h.pop(); got != model[oldest] || got.inReady {
-					t.Fatalf("popped %+v, want the unit with %d, not ready", got, oldest)
+				if got := h.pop(); got != model[oldest] {
+					t.Fatalf("popped %+v, want the unit with %d", got, oldest)
 				}
 				delete(model, oldest)
 			},
@@ -112,7 +112,7 @@ func TestPartQueue(t *testing.T) {
 func TestDueHeap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var h dueHeap
+		var h heap[*Rec]
 		var model []*Rec
 		offset := int64(0)
 		t.Repeat(map[string]func(*rapid.T){
@@ -147,7 +147,7 @@ func TestDueHeap(t *testing.T) {
 func TestTimerHeap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var h timerHeap
+		var h heap[timer]
 		var model []Instant
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {

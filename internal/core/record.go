@@ -173,49 +173,10 @@ func (q *recQueue) pop() *Rec {
 	return r
 }
 
-// dueHeap holds waiting records, the one due first on top.
-type dueHeap []*Rec
-
-func (h dueHeap) less(i, j int) bool {
-	if h[i].Due != h[j].Due {
-		return h[i].Due < h[j].Due
+// before orders records that wait.
+func (r *Rec) before(other *Rec) bool {
+	if r.Due != other.Due {
+		return r.Due < other.Due
 	}
-	return h[i].Offset < h[j].Offset
-}
-
-func (h *dueHeap) push(r *Rec) {
-	*h = append(*h, r)
-	s := *h
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !s.less(i, up) {
-			break
-		}
-		s[i], s[up] = s[up], s[i]
-		i = up
-	}
-}
-
-func (h *dueHeap) pop() *Rec {
-	s := *h
-	top := s[0]
-	last := len(s) - 1
-	s[0], s[last] = s[last], nil
-	*h = s[:last]
-	s = *h
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= last {
-			return top
-		}
-		if right := low + 1; right < last && s.less(right, low) {
-			low = right
-		}
-		if !s.less(low, i) {
-			return top
-		}
-		s[i], s[low] = s[low], s[i]
-		i = low
-	}
+	return r.Offset < other.Offset
 }

@@ -113,6 +113,7 @@ func (c *Core) take(p *Part, limit int) *Run {
 			continue
 		}
 		u := p.ready.pop()
+		u.inReady = false
 		for more := true; more; more = len(run.Recs) < limit && u.queue.head != nil && u.oldest() < p.oldestReady() {
 			u.out++
 			c.load(run, u.queue.pop())

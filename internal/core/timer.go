@@ -25,45 +25,8 @@ type timer struct {
 	brk    *breakerState
 }
 
-// timerHeap has the earliest timer on top.
-type timerHeap []timer
-
-func (h *timerHeap) push(t timer) {
-	*h = append(*h, t)
-	s := *h
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if s[up].at <= s[i].at {
-			break
-		}
-		s[i], s[up] = s[up], s[i]
-		i = up
-	}
-}
-
-func (h *timerHeap) pop() timer {
-	s := *h
-	top := s[0]
-	last := len(s) - 1
-	s[0], s[last] = s[last], timer{}
-	s = s[:last]
-	*h = s
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= last {
-			return top
-		}
-		if right := low + 1; right < last && s[right].at < s[low].at {
-			low = right
-		}
-		if s[i].at <= s[low].at {
-			return top
-		}
-		s[i], s[low] = s[low], s[i]
-		i = low
-	}
-}
+// before orders timers by their time.
+func (t timer) before(other timer) bool { return t.at < other.at }
 
 // fire serves the timers that are due.
 func (c *Core) fire() {

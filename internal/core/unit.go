@@ -17,48 +17,10 @@ type unit struct {
 // oldest is the sequence of the unit's first record, which it must have.
 func (u *unit) oldest() uint64 { return u.queue.head.seq }
 
-// unitHeap holds the units that may be dispatched, the one with the oldest
-// record on top. What is oldest goes first: the position waits for it, and what
-// was handled past the position is handled again after a crash.
-type unitHeap []*unit
-
-func (h *unitHeap) push(u *unit) {
-	*h = append(*h, u)
-	s := *h
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if s[up].oldest() <= s[i].oldest() {
-			break
-		}
-		s[i], s[up] = s[up], s[i]
-		i = up
-	}
-}
-
-func (h *unitHeap) pop() *unit {
-	s := *h
-	top := s[0]
-	last := len(s) - 1
-	s[0], s[last] = s[last], nil
-	s = s[:last]
-	*h = s
-	top.inReady = false
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= last {
-			return top
-		}
-		if right := low + 1; right < last && s[right].oldest() < s[low].oldest() {
-			low = right
-		}
-		if s[i].oldest() <= s[low].oldest() {
-			return top
-		}
-		s[i], s[low] = s[low], s[i]
-		i = low
-	}
-}
+// before orders units that may be dispatched. What is oldest goes first: the
+// position waits for it, and what was handled past the position is handled
+// again after a crash.
+func (u *unit) before(other *unit) bool { return u.oldest() < other.oldest() }
 
 // unitOf returns the unit a record belongs to, nil when it is bound by none.
 func (c *Core) unitOf(r *Rec) *unit {
