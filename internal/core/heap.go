@@ -1,8 +1,17 @@
 package core
 
+// ordered is what a heap can hold.
+type ordered[T any] interface{ before(other T) bool }
+
+var (
+	_ ordered[timer] = timer{}
+	_ ordered[*unit] = (*unit)(nil)
+	_ ordered[*Rec]  = (*Rec)(nil)
+)
+
 // heap keeps the element on top that comes before all others. The order of
 // elements must not change while they are in it.
-type heap[T interface{ before(other T) bool }] []T
+type heap[T ordered[T]] []T
 
 func (h *heap[T]) push(x T) {
 	*h = append(*h, x)
