@@ -57,40 +57,46 @@ func (o *Options) Filter(ids []string, now time.Time) (dlq.Filter, error) {
 	}
 	var problems []error
 	note := func(err error) { problems = append(problems, err) }
-	for _, text := range ids {
-		id, err := dlq.ParseID(text)
-		note(err)
-		f.IDs = append(f.IDs, id)
-	}
+	var err error
+	f.IDs, err = each(ids, dlq.ParseID)
+	note(err)
 	for _, p := range o.Partitions {
 		if p < 0 {
 			note(fmt.Errorf("partition %d is negative", p))
 		}
 	}
 	note(offsets(&f, o.From, o.To))
-	var err error
 	f.Since, err = instant("since", o.Since, now)
 	note(err)
 	f.Until, err = instant("until", o.Until, now)
 	note(err)
-	for _, text := range o.Headers {
-		match, err := dlq.ParseHeaderMatch(text)
-		note(err)
-		f.Headers = append(f.Headers, match)
-	}
-	for _, text := range o.Dispositions {
-		if d := retry.Disposition(text); d.Valid() {
-			f.Dispositions = append(f.Dispositions, d)
-		} else {
-			note(fmt.Errorf("disposition %q is none", text))
-		}
-	}
-	for _, text := range o.States {
-		state, err := dlq.ParseState(text)
-		note(err)
-		f.States = append(f.States, state)
-	}
+	f.Headers, err = each(o.Headers, dlq.ParseHeaderMatch)
+	note(err)
+	f.Dispositions, err = each(o.Dispositions, disposition)
+	note(err)
+	f.States, err = each(o.States, dlq.ParseState)
+	note(err)
 	return f, errors.Join(problems...)
+}
+
+// each parses every text and reports every mistake.
+func each[T any](texts []string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	var problems []error
+	for _, text := range texts {
+		v, err := parse(text)
+		problems = append(problems, err)
+		list = append(list, v)
+	}
+	return list, errors.Join(problems...)
+}
+
+func disposition(text string) (retry.Disposition, error) {
+	d := retry.Disposition(text)
+	if !d.Valid() {
+		return "", fmt.Errorf("disposition %q is none", text)
+	}
+	return d, nil
 }
 
 func offsets(f *dlq.Filter, from, to string) error {
