@@ -127,9 +127,7 @@ func (c *Core) inPlace(p *Part, r *Rec) {
 		c.settleUnit(r)
 		return
 	}
-	c.charge(r)
-	c.stats.Retried++
-	c.notice(Notice{Kind: NoticeRetry, Part: p, Rec: r, Offset: r.Offset, Wait: decision.Wait})
+	c.retried(p, r, decision.Wait)
 	c.requeue(p, r)
 	if p.status == partOwned {
 		c.waitInPlace(p, r, decision.Wait+decision.Jitter)
@@ -169,10 +167,15 @@ func (c *Core) failed(p *Part, r *Rec) {
 		c.die(p, r, decision.Disposition)
 		return
 	}
+	c.retried(p, r, decision.Wait)
+	c.toLane(p, r, decision.Wait, true)
+}
+
+// retried charges a failed attempt that another will follow.
+func (c *Core) retried(p *Part, r *Rec, wait time.Duration) {
 	c.charge(r)
 	c.stats.Retried++
-	c.notice(Notice{Kind: NoticeRetry, Part: p, Rec: r, Offset: r.Offset, Wait: decision.Wait})
-	c.toLane(p, r, decision.Wait, true)
+	c.notice(Notice{Kind: NoticeRetry, Part: p, Rec: r, Offset: r.Offset, Wait: wait})
 }
 
 // decide asks the policy what a failed attempt means.
