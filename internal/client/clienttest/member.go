@@ -173,13 +173,15 @@ func (m *member) stored(o client.Offset) {
 	}
 }
 
-// committed asks the group for the position in a topic's first partition.
-func (m *member) committed(topic string) int64 {
+// wantCommitted asks the group for the position in a topic's first partition.
+func (m *member) wantCommitted(topic string, want int64) {
 	m.bench.Helper()
 	offsets, err := m.Committed([]client.TopicPartition{at(topic, 0)}, m.bench.features.Patience)
 	m.bench.must(err)
 	m.bench.check(offsets[0].Err)
-	return offsets[0].Offset
+	if got := offsets[0].Offset; got != want {
+		m.bench.Errorf("%s: committed %d, want %d", topic, got, want)
+	}
 }
 
 func upTo(from, to int64) []int64 {

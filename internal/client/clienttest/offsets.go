@@ -35,9 +35,7 @@ func storeOverwrites(b *bench) {
 	m.stored(position(topic, 0, 100))
 	m.stored(position(topic, 0, 50))
 	b.check(m.Commit())
-	if got := m.committed(topic); got != 50 {
-		b.Errorf("committed %d, want 50", got)
-	}
+	m.wantCommitted(topic, 50)
 }
 
 func commitOnlyUp(b *bench) {
@@ -48,14 +46,10 @@ func commitOnlyUp(b *bench) {
 	b.check(m.Commit())
 	m.stored(position(topic, 0, 50))
 	b.check(m.Commit())
-	if got := m.committed(topic); got != 100 {
-		b.Errorf("committed %d, want 100", got)
-	}
+	m.wantCommitted(topic, 100)
 	m.stored(position(topic, 0, 110))
 	b.check(m.Commit())
-	if got := m.committed(topic); got != 110 {
-		b.Errorf("committed %d, want 110", got)
-	}
+	m.wantCommitted(topic, 110)
 }
 
 func commitNothing(b *bench) {
@@ -65,9 +59,7 @@ func commitNothing(b *bench) {
 	b.write(topic, 0, numbers(3)...)
 	m.read(3)
 	b.check(m.Commit())
-	if got := m.committed(topic); got != client.OffsetStored {
-		b.Errorf("committed %d, want none", got)
-	}
+	m.wantCommitted(topic, client.OffsetStored)
 }
 
 func storeUnowned(b *bench) {
@@ -81,9 +73,7 @@ func storeUnowned(b *bench) {
 	b.wantCode("entry", offsets[0].Err, client.UnknownPartition)
 	b.check(offsets[1].Err)
 	b.check(m.Commit())
-	if got := m.committed(topic); got != 5 {
-		b.Errorf("committed %d, want 5", got)
-	}
+	m.wantCommitted(topic, 5)
 	one := []client.Offset{position(other, 0, 3)}
 	b.wantCode("store of one", m.Store(one), client.UnknownPartition)
 	b.wantCode("its entry", one[0].Err, client.UnknownPartition)
@@ -99,9 +89,7 @@ func storedIsForgotten(b *bench) {
 	b.must(m.Assign([]client.Offset{position(topic, 0, 0)}))
 	m.read(11)
 	b.check(m.Commit())
-	if got := m.committed(topic); got != client.OffsetStored {
-		b.Errorf("committed %d, want none", got)
-	}
+	m.wantCommitted(topic, client.OffsetStored)
 }
 
 func epochTravels(b *bench) {
@@ -127,9 +115,7 @@ func epochTravels(b *bench) {
 func committedOfNew(b *bench) {
 	topic := b.topic("new", 1)
 	m := b.consumer(b.name("g"), nil)
-	if got := m.committed(topic); got != client.OffsetStored {
-		b.Errorf("committed %d, want none", got)
-	}
+	m.wantCommitted(topic, client.OffsetStored)
 }
 
 func startAtCommitted(b *bench) {

@@ -58,6 +58,20 @@ func (a *admin) call(ctx context.Context, name string, request func(context.Cont
 	return nil
 }
 
+// answers brings what was found into the order of what was asked. The broker
+// may be silent about some of it.
+func answers[K comparable, V any](asked []K, found map[K]V, missing func(K) V) []V {
+	out := make([]V, len(asked))
+	for i, key := range asked {
+		v, ok := found[key]
+		if !ok {
+			v = missing(key)
+		}
+		out[i] = v
+	}
+	return out
+}
+
 // remaining is the time that a request inside call has left, for what the
 // library wants told in numbers.
 func remaining(ctx context.Context) time.Duration {

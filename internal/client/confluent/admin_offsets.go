@@ -45,18 +45,12 @@ func (a *admin) ListOffsets(ctx context.Context, parts []client.TopicPartition, 
 	if err != nil {
 		return nil, err
 	}
-	offsets := make([]client.Offset, len(parts))
-	for i, part := range parts {
-		offset, ok := found[part]
-		if !ok {
-			offset = client.Offset{TopicPartition: part, Offset: -1, LeaderEpoch: client.NoLeaderEpoch, Err: &client.Error{
-				Code: client.UnknownPartition,
-				Text: fmt.Sprintf("the answer does not speak of %s/%d", part.Topic, part.Partition),
-			}}
-		}
-		offsets[i] = offset
-	}
-	return offsets, nil
+	return answers(parts, found, func(part client.TopicPartition) client.Offset {
+		return client.Offset{TopicPartition: part, Offset: -1, LeaderEpoch: client.NoLeaderEpoch, Err: &client.Error{
+			Code: client.UnknownPartition,
+			Text: fmt.Sprintf("the answer does not speak of %s/%d", part.Topic, part.Partition),
+		}}
+	}), nil
 }
 
 // offsetRequest asks once for each partition. The binding's key holds a

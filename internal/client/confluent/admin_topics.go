@@ -63,18 +63,12 @@ func (a *admin) Describe(ctx context.Context, topics []string) ([]client.TopicIn
 	if err != nil {
 		return nil, err
 	}
-	infos := make([]client.TopicInfo, len(topics))
-	for i, topic := range topics {
-		info, ok := found[topic]
-		if !ok {
-			info = client.TopicInfo{Topic: topic, Err: &client.Error{
-				Code: client.UnknownTopicOrPartition,
-				Text: "the answer does not speak of topic " + topic,
-			}}
-		}
-		infos[i] = info
-	}
-	return infos, nil
+	return answers(topics, found, func(topic string) client.TopicInfo {
+		return client.TopicInfo{Topic: topic, Err: &client.Error{
+			Code: client.UnknownTopicOrPartition,
+			Text: "the answer does not speak of topic " + topic,
+		}}
+	}), nil
 }
 
 func topicInfo(d *kafka.TopicDescription) client.TopicInfo {

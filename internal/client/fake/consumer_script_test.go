@@ -13,10 +13,8 @@ import (
 
 func TestCommitsFailAsOrdered(t *testing.T) {
 	bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
+		s := member(t, c, nil)
 		defer s.close()
-		s.join()
-		s.polls(time.Second)
 		c.FailCommits(1, client.RequestTimedOut)
 		c.FailCommitsOn(1, client.NotCoordinator, at(1))
 		s.store(0, 5)
@@ -33,10 +31,8 @@ func TestCommitsFailAsOrdered(t *testing.T) {
 
 func TestHeldCommitWaitsForReleaseAndForItsGeneration(t *testing.T) {
 	bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
+		s := member(t, c, nil)
 		defer s.close()
-		s.join()
-		s.polls(time.Second)
 		s.store(0, 5)
 		release := c.HoldCommits()
 		answers := make(chan error, 1)
@@ -61,10 +57,8 @@ func TestHeldCommitWaitsForReleaseAndForItsGeneration(t *testing.T) {
 
 func TestTakenPartitionsAreRevokedAndComeBack(t *testing.T) {
 	bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
+		s := member(t, c, nil)
 		defer s.close()
-		s.join()
-		s.polls(time.Second)
 		c.Take("g", at(1))
 		s.polls(time.Second)
 		if got := s.Assignment(); !slices.Equal(got, []client.TopicPartition{at(0)}) {
@@ -80,10 +74,8 @@ func TestTakenPartitionsAreRevokedAndComeBack(t *testing.T) {
 
 func TestLostMemberIsToldAndJoinsAgain(t *testing.T) {
 	bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
+		s := member(t, c, nil)
 		defer s.close()
-		s.join()
-		s.polls(time.Second)
 		s.store(0, 3)
 		s.Lose(client.MaxPollExceeded)
 		wantCode(t, "commit while lost", s.Commit(), client.AssignmentLost)
@@ -109,10 +101,8 @@ func TestSlowCallbackLosesTheMembership(t *testing.T) {
 	for name, drain := range map[string]time.Duration{"just in time": 10*time.Second - 1, "too late": 10*time.Second + 1} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, fake.Config{}, 2, func(t *testing.T, c *fake.Cluster) {
-				s := consume(t, c, client.Config{"max.poll.interval.ms": "10000"})
+				s := member(t, c, client.Config{"max.poll.interval.ms": "10000"})
 				defer s.close()
-				s.join()
-				s.polls(time.Second)
 				s.onRevoked = func(client.Rebalance) {
 					s.onRevoked = nil
 					timer := time.NewTimer(drain)
@@ -132,9 +122,7 @@ func TestSlowCallbackLosesTheMembership(t *testing.T) {
 
 func TestFatalErrorMakesCloseRefuse(t *testing.T) {
 	bubble(t, fake.Config{}, 1, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
-		s.join()
-		s.polls(time.Second)
+		s := member(t, c, nil)
 		s.Fail(client.Error{Code: client.FencedInstanceID, Text: "fenced", Fatal: true})
 		s.polls(time.Second)
 		if len(s.failures) != 1 || !client.IsFatal(s.failures[0]) {
@@ -279,9 +267,7 @@ func TestCloseWhileJoiningRefusesStore(t *testing.T) {
 func TestMisuseIsTold(t *testing.T) {
 	var told []error
 	bubble(t, fake.Config{OnMisuse: func(err error) { told = append(told, err) }}, 1, func(t *testing.T, c *fake.Cluster) {
-		s := consume(t, c, nil)
-		s.join()
-		s.polls(time.Second)
+		s := member(t, c, nil)
 
 		polled := make(chan struct{})
 		go func() {

@@ -74,6 +74,15 @@ func (s *seen) join() {
 	}
 }
 
+// member returns a consumer that has joined and has its partitions.
+func member(t *testing.T, c *fake.Cluster, extra client.Config) *seen {
+	t.Helper()
+	s := consume(t, c, extra)
+	s.join()
+	s.polls(time.Second)
+	return s
+}
+
 // polls goes on polling for so long and keeps what comes.
 func (s *seen) polls(d time.Duration) {
 	s.t.Helper()
