@@ -270,6 +270,11 @@ func (c *Config) validate(original *Config) error {
 		addf("retry: %w", err)
 	}
 	errs = append(errs, ownedKeys(c.Kafka)...)
+	for i, wrap := range c.Use {
+		if wrap == nil {
+			addf("use %d: nil", i)
+		}
+	}
 	if len(c.Routes) == 0 {
 		addf("routes: at least one is required")
 	}
@@ -286,7 +291,7 @@ func (c *Config) validateRoute(i int, original *Route, owner map[string]int) []e
 	var errs []error
 	addf := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	r := &c.Routes[i]
-	if r.Handler == nil {
+	if f, ok := r.Handler.(HandlerFunc); r.Handler == nil || (ok && f == nil) {
 		addf("handler: required")
 	}
 	if len(r.Topics) == 0 {

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-kafka/holdfast/internal/client/confluent"
-	"github.com/holdfast-kafka/holdfast/internal/core"
 )
 
 // Consumer consumes a group's topics. Make it with [New], run it once with
@@ -103,7 +102,7 @@ func (c *Consumer) prepare(base, stopping context.Context) (*runtime, error) {
 	rt := &runtime{
 		cfg: c.cfg, clock: newClock(),
 		log:    newReporter(c.cfg.Logger, c.cfg.Observer, c.cfg.Group),
-		events: make(chan core.Event, eventBuffer), over: make(chan struct{}),
+		events: make(chan any, eventBuffer), over: make(chan struct{}),
 	}
 	rt.base = attemptBase{ctx: base, start: rt.clock.start}
 	rt.name, _ = os.Hostname()

@@ -31,6 +31,7 @@ func ownedReasons() map[string]string {
 		"enable.auto.offset.store":              commits,
 		"check.crcs":                            "damaged records must be noticed",
 		"enable.partition.eof":                  "the poll loop has no use for it",
+		"topic.blacklist":                       "the routes name the topics",
 		"enable.idempotence":                    producer,
 		"acks":                                  producer,
 		"request.required.acks":                 producer,
@@ -158,8 +159,11 @@ func (c *Config) producer(limit int) client.Config {
 		"enable.idempotence": "true",
 		"acks":               "all",
 		"message.timeout.ms": "0",
-		"batch.size":         strconv.Itoa(batch),
-		"message.max.bytes":  strconv.Itoa(maxMessageBytes),
+		// How long the library waits in silence for a topic that it does not
+		// find; its default is 30 s.
+		"topic.metadata.propagation.max.ms": "5000",
+		"batch.size":                        strconv.Itoa(batch),
+		"message.max.bytes":                 strconv.Itoa(maxMessageBytes),
 		// A frozen leader keeps what is in flight to it for this long; the
 		// library's minute is an outage.
 		"socket.timeout.ms": "10000",

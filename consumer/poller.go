@@ -12,9 +12,6 @@ const (
 	// quietPoll is how long a poll waits when nothing comes. Nothing but an
 	// event wakes it, so a command to the client can wait this long.
 	quietPoll = 50 * time.Millisecond
-	// taskSlab is how many tasks are allocated at once. A record that is kept
-	// keeps its neighbours, so there are few.
-	taskSlab = 8
 	// paceFrom is how many records may be buffered before a poller rests for
 	// paceRest after each batch: well under what pauses a partition, and at a
 	// rest for a batch a poller still polls 100,000 records a second.
@@ -39,8 +36,7 @@ type poller struct {
 	parts   map[client.TopicPartition]*tenure
 	last    client.TopicPartition // of the last record, and its tenure
 	lastTen *tenure
-	batch   []*core.Rec
-	slab    []task // the next records' tasks
+	batch   *batch
 	closing bool
 	broken  bool
 	rest    *time.Timer
@@ -55,6 +51,7 @@ func newPoller(rt *runtime, id int, name string, kafka client.Consumer, topics [
 		answered: make(chan struct{}),
 		parts:    map[client.TopicPartition]*tenure{},
 		rest:     time.NewTimer(0),
+		batch:    rt.batches.get(),
 	}
 }
 
@@ -66,13 +63,15 @@ func (p *poller) run() {
 		return
 	}
 	wait := quietPoll
-	var m client.Message
 	for !p.closing && !p.broken {
 		p.serve()
-		kind, err := p.kafka.Poll(wait, &m)
+		// A rebalance callback inside Poll passes the batch on; Poll then
+		// brings nothing, so next is never written to after that.
+		next := &p.batch.arrivals[p.batch.n]
+		kind, err := p.kafka.Poll(wait, &next.m)
 		switch kind {
 		case client.Record:
-			p.accept(&m)
+			p.accept(next)
 			wait = 0
 		case client.Nothing:
 			p.flush()
@@ -105,10 +104,12 @@ func (p *poller) leave() {
 	p.rt.send(&core.ClientClosed{Client: p.id})
 }
 
-// accept turns a message into a task and adds it to the batch.
-func (p *poller) accept(m *client.Message) {
+// accept adds what was polled into the batch's next place to the batch. Copies
+// are read here, where there is time; for first reads the loop makes the tasks,
+// since the poll is what limits the rate.
+func (p *poller) accept(a *arrival) {
 	ten := p.lastTen
-	if m.Partition != p.last.Partition || m.Topic != p.last.Topic || ten == nil {
+	if m := &a.m; m.Partition != p.last.Partition || m.Topic != p.last.Topic || ten == nil {
 		p.last = client.TopicPartition{Topic: m.Topic, Partition: m.Partition}
 		ten = p.parts[p.last]
 		p.lastTen = ten
@@ -116,29 +117,23 @@ func (p *poller) accept(m *client.Message) {
 	if ten == nil {
 		return // of a partition that was just given up
 	}
-	if len(p.slab) == 0 {
-		p.slab = make([]task, taskSlab)
+	a.ten = ten
+	if ten.use.role != core.Source {
+		a.task = p.rt.newTask(a)
 	}
-	t := &p.slab[0]
-	p.slab = p.slab[1:]
-	t.fill(m, ten)
-	p.rt.readHeaders(t, m)
-	if p.batch == nil {
-		p.batch = p.rt.batches.get()
-	}
-	p.batch = append(p.batch, &t.rec)
-	if len(p.batch) == core.MaxRun {
+	p.batch.n++
+	if p.batch.n == len(p.batch.arrivals) {
 		p.flush()
 	}
 }
 
-// flush passes the batch to the core.
+// flush passes the batch to the loop.
 func (p *poller) flush() {
-	if len(p.batch) == 0 {
+	if p.batch.n == 0 {
 		return
 	}
-	p.rt.send(&core.Arrived{Recs: p.batch})
-	p.batch = nil
+	p.rt.send(p.batch)
+	p.batch = p.rt.batches.get()
 	p.pace()
 }
 

@@ -37,8 +37,9 @@ func (rt *runtime) provision(ctx context.Context) error {
 		return fmt.Errorf("admin client: %w", err)
 	}
 	rt.admin = admin
-	if rt.cluster, err = admin.ClusterID(ctx); err != nil {
-		return fmt.Errorf("no answer from brokers %s within %v: %w", rt.cfg.Brokers, rt.cfg.StartTimeout, err)
+	if rt.cluster, err = clusterID(ctx, admin); err != nil {
+		return fmt.Errorf("no answer from brokers %s within %v (are they up, and is security.protocol the listener's?): %w",
+			rt.cfg.Brokers, rt.cfg.StartTimeout, err)
 	}
 	existing, err := admin.Topics(ctx)
 	if err != nil {
@@ -53,6 +54,31 @@ func (rt *runtime) provision(ctx context.Context) error {
 	}
 	rt.pub = newPublisher(rt, rt.cfg.producer(check.smallestLimit()), check.partitions())
 	return nil
+}
+
+// clusterID asks until a broker answers. The library's calls do not end with
+// their context but with its deadline, so each try is short: a stop during the
+// start is heeded soon.
+func clusterID(ctx context.Context, admin client.Admin) (string, error) {
+	const try, again = 2 * time.Second, 200 * time.Millisecond
+	for {
+		once, cancel := context.WithTimeout(ctx, try)
+		id, err := admin.ClusterID(once)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return id, err
+		}
+		if code := client.CodeOf(err); code != 0 && code != client.TimedOut && code != client.Transport && code != client.AllBrokersDown {
+			return "", err
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return "", err
+		}
+	}
 }
 
 // countPartitions asks for the partitions of a topic that was not checked at

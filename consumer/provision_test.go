@@ -197,7 +197,7 @@ func TestABrokerThatDoesNotAnswer(t *testing.T) {
 	for _, call := range []fake.AdminCall{fake.CallClusterID, fake.CallTopics, fake.CallDescribe} {
 		t.Run(string(call), func(t *testing.T) {
 			bubble(t, orders(1), func(t *testing.T, r *rig) {
-				r.cluster.FailAdmin(call, client.TimedOut, 1)
+				r.cluster.FailAdmin(call, client.TimedOut, 1000)
 				text := r.refused()
 				wantText(t, text, "(-185)")
 				if call == fake.CallClusterID {

@@ -35,7 +35,7 @@ type runtime struct {
 	buffered atomic.Int64 // records in memory; written by the loop, read by pollers
 
 	core     *core.Core
-	events   chan core.Event
+	events   chan any       // core.Event, or *batch from a poller
 	results  chan *core.Run // runs that are done; capacity: the core's slots, so that no worker waits
 	work     chan *core.Run // capacity: the core's slots, so that the loop never waits
 	unbegun  []*core.Run    // taken back by the loop, to be given to the core
@@ -53,8 +53,9 @@ type runtime struct {
 	ballast  []byte         // see ballastBytes
 }
 
-// send brings an event to the loop. Once the runtime is over it is dropped.
-func (rt *runtime) send(ev core.Event) {
+// send brings an event or a batch to the loop. Once the runtime is over it is
+// dropped.
+func (rt *runtime) send(ev any) {
 	select {
 	case rt.events <- ev:
 	case <-rt.over:
@@ -80,7 +81,7 @@ func (rt *runtime) loop(ctx context.Context) {
 	for {
 		select {
 		case ev := <-rt.events:
-			rt.step(ev)
+			rt.accept(ev)
 		case run := <-rt.results:
 			rt.take(run)
 			for n := len(rt.results); n > 0 && !rt.finished(); n-- {
@@ -107,7 +108,7 @@ func (rt *runtime) loop(ctx context.Context) {
 // meanwhile was sent before, and the core must know it first.
 func (rt *runtime) take(run *core.Run) {
 	for n := len(rt.events); n > 0 && !rt.finished(); n-- {
-		rt.step(<-rt.events)
+		rt.accept(<-rt.events)
 	}
 	if !rt.finished() {
 		rt.done.Run = run
@@ -115,11 +116,19 @@ func (rt *runtime) take(run *core.Run) {
 	}
 }
 
+// accept steps the core with what was sent.
+func (rt *runtime) accept(sent any) {
+	switch s := sent.(type) {
+	case *batch:
+		rt.step(&core.Arrived{Recs: s.records(rt)})
+		rt.batches.put(s)
+	case core.Event:
+		rt.step(s)
+	}
+}
+
 func (rt *runtime) step(ev core.Event) {
 	actions := rt.core.Step(rt.clock.now(), ev)
-	if arrived, ok := ev.(*core.Arrived); ok {
-		rt.batches.put(arrived.Recs)
-	}
 	rt.buffered.Store(int64(rt.core.Buffered()))
 	for _, action := range actions {
 		rt.perform(action)
@@ -298,19 +307,4 @@ func waitFor(group *sync.WaitGroup, patience *time.Timer) bool {
 	case <-patience.C:
 		return false
 	}
-}
-
-// batchPool keeps the slices that records travel in between pollers and loop.
-type batchPool struct{ pool sync.Pool }
-
-func (b *batchPool) get() []*core.Rec {
-	if s, ok := b.pool.Get().(*[]*core.Rec); ok {
-		return (*s)[:0]
-	}
-	return make([]*core.Rec, 0, core.MaxRun)
-}
-
-func (b *batchPool) put(s []*core.Rec) {
-	clear(s)
-	b.pool.Put(&s)
 }

@@ -143,10 +143,11 @@ func (c *Core) nextStep() {
 			c.commit(cl)
 		}
 	case closing:
+		c.stop.report.Publishing = copies // closing forgets the partitions
 		c.closeClients(late)
 	case stopped:
 		c.overran(late && len(c.unclosed()) > 0, StepClose)
-		c.finishStop(inHandlers, copies)
+		c.finishStop(inHandlers)
 	case running, draining:
 	}
 }
@@ -182,9 +183,9 @@ func (c *Core) closeClient(cl *clientState) {
 	c.do(&CloseClient{Client: cl.id})
 }
 
-func (c *Core) finishStop(inHandlers, copies int) {
+func (c *Core) finishStop(inHandlers int) {
 	r := &c.stop.report
-	r.Running, r.Publishing = inHandlers, copies
+	r.Running = inHandlers
 	r.Unclosed = c.unclosed()
 	c.do(&Stopped{Report: *r})
 }
