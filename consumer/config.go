@@ -57,7 +57,9 @@ type Config struct {
 	// Kafka holds any configuration keys of the client library librdkafka:
 	// security, session timeouts, group.protocol, group.instance.id,
 	// fetch sizes. The keys that Holdfast's promises depend on are refused,
-	// with the reason.
+	// with the reason: those of commits, acknowledgements, retries, sizes of
+	// batches, and what Brokers, Group and Routes say. auto.offset.reset is
+	// earliest unless set here.
 	Kafka map[string]string
 	// Routes say what is consumed and how. At least one.
 	Routes []Route

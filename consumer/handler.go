@@ -52,6 +52,7 @@ func chain(h Handler, use []Middleware) Handler {
 // JSON returns a handler that decodes the record's value as JSON before it
 // calls handle. A value that does not decode is a dead letter with disposition
 // decode. A tombstone does not decode: handle those in a [Handler] of your own.
+// The JSON value null decodes to T's zero value, as encoding/json has it.
 func JSON[T any](handle func(ctx context.Context, value T, rec *Record) error) Handler {
 	return Decode(func(rec *Record) (T, error) {
 		var value T

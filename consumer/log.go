@@ -140,7 +140,7 @@ func (r *reporter) describe(n *core.Notice, ev *Event) (slog.Level, string) {
 		core.NoticeParked:       {EventParked, slog.LevelDebug, "record moves to a lane, uncharged"},
 		core.NoticeHeld:         {EventHeld, slog.LevelDebug, "record held, uncharged"},
 		core.NoticePassed:       {EventPassed, slog.LevelDebug, "replay for another group passed by"},
-		core.NoticeForeign:      {EventForeign, slog.LevelError, "record on our lane is not ours: its partition waits until it is removed"},
+		core.NoticeForeign:      {EventForeign, slog.LevelError, "record on our lane is not ours: its partition waits until somebody takes it away"},
 		core.NoticeGateOn:       {EventGateClosed, slog.LevelDebug, "gate closed"},
 		core.NoticeGateOff:      {EventGateOpened, slog.LevelDebug, "gate opened"},
 		core.NoticeDrainTimeout: {EventDrainTimeout, slog.LevelWarn, "drain timed out, handlers are cancelled"},
@@ -216,7 +216,23 @@ func (r *reporter) publishFailed(t *task, target string, err error) {
 	if target != "" {
 		attrs = append(attrs, slog.String("target", target))
 	}
+	if hint := publishHint(client.CodeOf(err)); hint != "" {
+		attrs = append(attrs, slog.String("hint", hint))
+	}
 	r.seldom(slog.LevelError, fmt.Sprintf("publish/%d", client.CodeOf(err)), "copy not written", attrs...)
+}
+
+// publishHint says what to do about a copy that is refused.
+func publishHint(code client.Code) string {
+	switch code { //nolint:exhaustive // most codes pass by themselves
+	case client.MsgSizeTooLarge:
+		return "raise the target's max.message.bytes, or choose TooLargeOmit"
+	case client.UnknownTopicOrPartition, client.UnknownTopic, client.UnknownPartition:
+		return "create the target topic"
+	case client.TopicAuthorization, client.ClusterAuthorization:
+		return "grant WRITE on the target topic"
+	}
+	return ""
 }
 
 func (r *reporter) classifierPanicked(t *task, value any) {

@@ -28,7 +28,7 @@ type Event struct {
 	Disposition string
 	// Gate names the gate of GateClosed and GateOpened.
 	Gate string
-	// Wait is until when a record waits, or how long a gate was closed.
+	// Wait is how long a record will wait, or how long a gate was closed.
 	Wait time.Duration
 	// Count is the number of records of DrainTimedOut.
 	Count int

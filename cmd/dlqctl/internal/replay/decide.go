@@ -22,7 +22,7 @@ func (o *Options) decide(ctx context.Context, plan *dlq.Plan) (done bool, err er
 	case len(plan.Items) == 0 || o.DryRun || !o.Yes && !o.Streams.CanPrompt():
 		return true, o.stop(plan)
 	case plan.Lease != nil && !o.Takeover:
-		return true, fmt.Errorf("%w; --takeover stops it", plan.Lease)
+		return true, fmt.Errorf("%w; 20 s after its last sign of life it counts as dead, --takeover stops it now", plan.Lease)
 	case o.Yes:
 		return false, nil
 	default:

@@ -35,6 +35,9 @@ func Execute(ctx context.Context, streams *cli.Streams, args []string) cli.Code 
 	if e, ok := errors.AsType[*cli.Error](err); !ok || !e.Quiet {
 		streams.Notef("dlqctl: %v", err)
 	}
+	if code == cli.Unreachable {
+		streams.Notef("Are the brokers right and up, and is security.protocol the listener's? -v tells what the Kafka client has to say.")
+	}
 	if code == cli.Usage {
 		streams.Notef("See '%s --help'.", ran.CommandPath())
 	}
