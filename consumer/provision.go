@@ -61,13 +61,18 @@ func (rt *runtime) provision(ctx context.Context) error {
 // start is heeded soon.
 func clusterID(ctx context.Context, admin client.Admin) (string, error) {
 	const try, again = 2 * time.Second, 200 * time.Millisecond
+	var last error
 	for {
 		once, cancel := context.WithTimeout(ctx, try)
 		id, err := admin.ClusterID(once)
 		cancel()
-		if err == nil || ctx.Err() != nil {
-			return id, err
+		if err == nil {
+			return id, nil
 		}
+		if ctx.Err() != nil {
+			return "", errors.Join(last, err)
+		}
+		last = err // tells more than that the time is over
 		if code := client.CodeOf(err); code != 0 && code != client.TimedOut && code != client.Transport && code != client.AllBrokersDown {
 			return "", err
 		}
@@ -76,7 +81,7 @@ func clusterID(ctx context.Context, admin client.Admin) (string, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return "", err
+			return "", last
 		}
 	}
 }
