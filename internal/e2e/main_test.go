@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait of a test. It is for machines that are busy.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // look is how often a condition of the world outside is looked at.
 const look = 20 * time.Millisecond
