@@ -28,7 +28,7 @@ type skippedItem struct {
 // picker picks the records of a plan out of the DLQ, in order within a
 // partition, and packs them into loads.
 type picker struct {
-	todo    map[int32][]Item // what is not picked yet, by offset
+	pending    map[int32][]Item // what is not picked yet, by offset
 	decided *Ledger
 	size    int // records in a load
 	load    load
@@ -36,31 +36,31 @@ type picker struct {
 }
 
 func newPicker(items []Item, decided *Ledger, size int, send func(load) error) *picker {
-	return &picker{todo: byPartition(items), decided: decided, size: size, send: send}
+	return &picker{pending: byPartition(items), decided: decided, size: size, send: send}
 }
 
 func byPartition(items []Item) map[int32][]Item {
-	todo := map[int32][]Item{}
+	pending := map[int32][]Item{}
 	for _, item := range items {
-		todo[item.Partition] = append(todo[item.Partition], item)
+		pending[item.Partition] = append(pending[item.Partition], item)
 	}
-	return todo
+	return pending
 }
 
 // take takes in the next record of the DLQ.
 func (p *picker) take(m *client.Message) error {
-	items := p.todo[m.Partition]
+	items := p.pending[m.Partition]
 	at, found := slices.BinarySearchFunc(items, m.Offset, func(i Item, offset int64) int {
 		return cmp.Compare(i.Offset, offset)
 	})
 	p.expire(items[:at]) // the scan has passed them
 	items = items[at:]
-	p.todo[m.Partition] = items
+	p.pending[m.Partition] = items
 	if !found {
 		return nil
 	}
 	item := items[0]
-	p.todo[m.Partition] = items[1:]
+	p.pending[m.Partition] = items[1:]
 	if reason := p.refuse(item); reason != "" {
 		p.load.skipped = append(p.load.skipped, skippedItem{reason, item})
 		return nil
@@ -95,8 +95,8 @@ func (p *picker) expire(items []Item) {
 
 // end sends what is left, once the scan has passed everything.
 func (p *picker) end() error {
-	for _, partition := range slices.Sorted(maps.Keys(p.todo)) {
-		p.expire(p.todo[partition])
+	for _, partition := range slices.Sorted(maps.Keys(p.pending)) {
+		p.expire(p.pending[partition])
 	}
 	return p.flush()
 }
