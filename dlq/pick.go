@@ -28,7 +28,7 @@ type skippedItem struct {
 // picker picks the records of a plan out of the DLQ, in order within a
 // partition, and packs them into loads.
 type picker struct {
-	pending    map[int32][]Item // what is not picked yet, by offset
+	pending map[int32][]Item // what is not picked yet, by offset
 	decided *Ledger
 	size    int // records in a load
 	load    load
