@@ -82,10 +82,10 @@ func (r *run) bounds(ctx context.Context) ([]Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	todo := byPartition(r.plan.Items)
-	bounds := make([]Bound, 0, len(todo))
+	planned := byPartition(r.plan.Items)
+	bounds := make([]Bound, 0, len(planned))
 	for _, b := range all {
-		items := todo[b.Partition]
+		items := planned[b.Partition]
 		if len(items) == 0 {
 			continue
 		}

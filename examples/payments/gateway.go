@@ -69,38 +69,38 @@ func (g *gateway) charge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	known, released := g.book.look(r.Header.Get(headerKey))
-	todo := answer{entryUnavailable, true}
+	reply := answer{entryUnavailable, true}
 	if !g.down() {
-		todo = g.script.answer(body.Payment, known, released)
+		reply = g.script.answer(body.Payment, known, released)
 	}
-	g.settle(w, r, todo)
+	g.settle(w, r, reply)
 }
 
 // cancel answers one call that takes a payment back.
 func (g *gateway) cancel(w http.ResponseWriter, r *http.Request) {
-	todo := answer{entryCancelled, true}
+	reply := answer{entryCancelled, true}
 	if g.down() {
-		todo.kind = entryUnavailable
+		reply.kind = entryUnavailable
 	}
-	g.settle(w, r, todo)
+	g.settle(w, r, reply)
 }
 
 // settle writes down what is done and then does it.
-func (g *gateway) settle(w http.ResponseWriter, r *http.Request, todo answer) {
+func (g *gateway) settle(w http.ResponseWriter, r *http.Request, reply answer) {
 	line := entryOf(r)
-	line.Kind, line.IfAbsent = todo.kind, todo.kind == entryCharged && !g.script.forgetful
+	line.Kind, line.IfAbsent = reply.kind, reply.kind == entryCharged && !g.script.forgetful
 	if err := g.book.write(r.Context(), line); err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	if !todo.heard {
+	if !reply.heard {
 		<-r.Context().Done() // the caller's patience ends first
 		return
 	}
-	if todo.kind == entryBusy {
+	if reply.kind == entryBusy {
 		w.Header().Set("Retry-After", "1")
 	}
-	w.WriteHeader(status(todo.kind))
+	w.WriteHeader(status(reply.kind))
 }
 
 // status is what a caller sees of an entry.
